@@ -1,0 +1,490 @@
+//! Appending to an inline chain, by any number of threads and processes, without ever vouching for what this process did
+//! not see.
+//!
+//! One [`InlineChain`] stands for one file in one process. It remembers how long the file was and what its last line
+//! hashed to. Before each append, and each seal, it compares the file with what it remembers, under the file's lock: a
+//! file that is shorter, or another one, or that goes on from anything but the remembered head, was rewritten. That is
+//! written into the record as an event, and from then on this process seals it no more.
+
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+use super::host_key::HostKey;
+use super::sealing::{SealingError, read_seal, write_seal};
+use crate::chain::{ChainState, InlineWalk, InlineWalker, TAMPERED_EVENT};
+use crate::hash::{LineHash, line_hash};
+use crate::link::{LinkError, link};
+use crate::seal::{ConversationPointer, Seal, SealDraft, SealedHead};
+use crate::verify::ChainKind;
+
+/// A chain's head after its last line: the genesis and 0 for an empty file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainHead {
+    /// The hash of the last line.
+    pub head: LineHash,
+    /// Whole lines.
+    pub lines: u64,
+}
+
+/// Who appends to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appenders {
+    /// This process alone: a line that it did not write is a rewrite, however well it fits.
+    Sole,
+    /// Other processes too: their lines are adopted when they continue from the remembered head.
+    Shared,
+}
+
+/// A file was rewritten between two appends of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tampering {
+    /// What this process remembered.
+    pub expected: ChainHead,
+    /// What it found.
+    pub found: ChainHead,
+}
+
+impl Tampering {
+    /// The members that an event of type [`TAMPERED_EVENT`] carries, without braces.
+    pub fn members(&self) -> String {
+        let Tampering { expected, found } = self;
+        format!(
+            "\"expected_lines\":{},\"expected_head\":\"{}\",\"found_lines\":{},\"found_head\":\"{}\"",
+            expected.lines, expected.head, found.lines, found.head
+        )
+    }
+}
+
+/// How a chain is opened.
+pub struct ChainOptions {
+    /// Who appends to the file.
+    pub appenders: Appenders,
+    /// Told once when the file was rewritten; answers with the event to record it with: a compact JSON object that begins
+    /// with the member `event_type`, whose value is [`TAMPERED_EVENT`].
+    pub on_tampering: Box<dyn Fn(&Tampering) -> String + Send + Sync>,
+}
+
+impl ChainOptions {
+    /// For a file with these appenders; tampering is told on stderr and recorded without an envelope.
+    pub fn new(appenders: Appenders) -> Self {
+        ChainOptions {
+            appenders,
+            on_tampering: Box::new(|tampering| {
+                eprintln!(
+                    "warning: the record was rewritten behind this process: expected {} lines, found {}; it will not be sealed",
+                    tampering.expected.lines, tampering.found.lines
+                );
+                format!("{{\"event_type\":\"{TAMPERED_EVENT}\",{}}}", tampering.members())
+            }),
+        }
+    }
+}
+
+/// Why a line could not be appended.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainError {
+    /// The event cannot become a line.
+    #[error(transparent)]
+    Event(#[from] LinkError),
+    /// The operating system refused something.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        cause: io::Error,
+    },
+    /// Another process held the file's lock all the while.
+    #[error("{}: another process has held its lock for {} seconds", path.display(), waited.as_secs())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// How long this process waited.
+        waited: Duration,
+    },
+    /// The file's name was given to something that is no regular file.
+    #[error("{}: it is no longer a regular file", .0.display())]
+    Replaced(PathBuf),
+}
+
+/// How long an append waits for another process's lock.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// One file's chain, shared by every appender of this process.
+pub struct InlineChain {
+    path: PathBuf,
+    options: ChainOptions,
+    witnessed: Mutex<Witnessed>,
+}
+
+/// What this process knows of the file.
+struct Witnessed {
+    file: Arc<File>,
+    id: FileId,
+    chain: ChainState,
+    /// Bytes up to the last newline.
+    whole: u64,
+    /// All bytes: more than `whole` where the last line is torn.
+    len: u64,
+    tampering: Option<Tampering>,
+    /// Found, but not yet written into the record.
+    unrecorded: Option<Tampering>,
+    /// A seal that stood beside the file when it was opened, not yet checked with a key.
+    inherited: Option<Seal>,
+}
+
+type FileId = (u64, u64);
+
+/// The chains that are open in this process, by the file they stand for.
+static OPEN: LazyLock<Mutex<HashMap<FileId, Weak<InlineChain>>>> = LazyLock::new(Mutex::default);
+
+impl InlineChain {
+    /// The chain of the file at `path`, made when there is none. Two calls for one file give one chain.
+    ///
+    /// A file that already has lines is walked once; where it has a seal, that must hold for a prefix of it, or the file
+    /// counts as rewritten.
+    pub fn open(path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
+        let io = |cause| ChainError::Io { path: path.into(), cause };
+        let file = Arc::new(open_file(path)?);
+        let id = id_of(&file.metadata().map_err(io)?);
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chain) = open.get(&id).and_then(Weak::upgrade) {
+            return Ok(chain);
+        }
+        let mut witnessed = Witnessed {
+            file,
+            id,
+            chain: ChainState::new(),
+            whole: 0,
+            len: 0,
+            tampering: None,
+            unrecorded: None,
+            inherited: None,
+        };
+        {
+            let _lock = FileLock::acquire(&witnessed.file, path)?;
+            witnessed.first_look(path).map_err(io)?;
+        }
+        let chain = Arc::new(InlineChain { path: path.into(), options, witnessed: Mutex::new(witnessed) });
+        open.retain(|_, chain| chain.strong_count() > 0);
+        open.insert(id, Arc::downgrade(&chain));
+        Ok(chain)
+    }
+
+    /// Appends one event, a compact JSON object, as the next line. Readers see it at once.
+    ///
+    /// A torn last line is ended first, its bytes kept. After an error, the file holds what it held, and perhaps the
+    /// beginning of the line.
+    pub fn append(&self, event: &str) -> Result<ChainHead, ChainError> {
+        let mut witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let witnessed = &mut *witnessed;
+        let _lock = self.synchronise(witnessed)?;
+        witnessed.write(event, &self.path)?;
+        Ok(witnessed.head())
+    }
+
+    /// The chain's head as the file holds it now.
+    pub fn head(&self) -> Result<ChainHead, ChainError> {
+        let witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let io = |cause| ChainError::Io { path: self.path.clone(), cause };
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(now) if id_of(&now) == witnessed.id && now.len() == witnessed.len => return Ok(witnessed.head()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(ChainHead { head: LineHash::GENESIS, lines: 0 });
+            }
+            Err(cause) => return Err(io(cause)),
+        }
+        let walk = walk_from(&open_file(&self.path)?, 0, ChainState::new()).map_err(io)?.0;
+        Ok(ChainHead { head: walk.state.head(), lines: walk.state.lines() })
+    }
+
+    /// Whether this process found the file rewritten, and what it found.
+    pub fn tampering(&self) -> Option<Tampering> {
+        self.witnessed.lock().unwrap_or_else(PoisonError::into_inner).tampering
+    }
+
+    /// Seals the file at its head: puts its bytes on disk, then writes the seal `<stream>.seal` beside it.
+    ///
+    /// `stream` is the stream's name and its path below `records_root`; `sealed_at` is in milliseconds since the Unix
+    /// epoch. A file that was rewritten is not sealed, nor one whose last line has no link.
+    pub fn seal(
+        &self,
+        records_root: &Path,
+        stream: &str,
+        session_id: &str,
+        key: &HostKey,
+        sealed_at: u64,
+        conversation: Option<ConversationPointer>,
+    ) -> Result<SealedHead, SealingError> {
+        let mut witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let witnessed = &mut *witnessed;
+        let _lock = self.synchronise(witnessed)?;
+        if witnessed.tampering.is_some() {
+            return Err(SealingError::Rewritten(self.path.clone()));
+        }
+        if witnessed.len > witnessed.whole || witnessed.chain.gap_hash().is_some() {
+            return Err(SealingError::TornEnd(self.path.clone()));
+        }
+        witnessed.check_inherited(stream, key, &self.path)?;
+        witnessed.file.sync_data().map_err(|cause| SealingError::Io { path: self.path.clone(), cause })?;
+        let ChainHead { head, lines } = witnessed.head();
+        let seal = key.seal(SealDraft {
+            stream: stream.into(),
+            chain: ChainKind::Inline,
+            session_id: session_id.into(),
+            lines,
+            line_hashes: None,
+            head,
+            sealed_at,
+            conversation,
+        })?;
+        write_seal(records_root, stream, &seal, None)?;
+        Ok(SealedHead { head, lines, key_id: key.key_id() })
+    }
+
+    /// Takes the file's lock and brings the memory up to date with the file, or finds it rewritten.
+    fn synchronise(&self, witnessed: &mut Witnessed) -> Result<FileLock, ChainError> {
+        let mut lock = FileLock::acquire(&witnessed.file, &self.path)?;
+        let io = |cause| ChainError::Io { path: self.path.clone(), cause };
+        let expected = witnessed.head();
+        let now = match std::fs::symlink_metadata(&self.path) {
+            Ok(now) => Some(now),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(cause) => return Err(io(cause)),
+        };
+        let same_file = now.as_ref().filter(|now| id_of(now) == witnessed.id);
+        let rewritten = match same_file.map(MetadataExt::size) {
+            Some(len) if len == witnessed.len => false,
+            Some(len) if len > witnessed.len => {
+                self.options.appenders == Appenders::Sole || !witnessed.adopt().map_err(io)?
+            }
+            Some(_) => true,
+            None => {
+                // The name now stands for another file, or for none: go on in the one that a reader will find.
+                witnessed.file = Arc::new(open_file(&self.path)?);
+                witnessed.id = id_of(&witnessed.file.metadata().map_err(io)?);
+                lock = FileLock::acquire(&witnessed.file, &self.path)?;
+                true
+            }
+        };
+        if rewritten {
+            let found = witnessed.walk_all().map_err(io)?;
+            if witnessed.tampering.is_none() {
+                witnessed.found_rewritten(Tampering { expected, found });
+            }
+        }
+        if let Some(tampering) = witnessed.unrecorded.take() {
+            witnessed.write(&(self.options.on_tampering)(&tampering), &self.path)?;
+        }
+        Ok(lock)
+    }
+}
+
+impl Witnessed {
+    fn head(&self) -> ChainHead {
+        ChainHead { head: self.chain.head(), lines: self.chain.lines() }
+    }
+
+    /// Walks a file that this process did not begin, and compares it with the seal beside it.
+    fn first_look(&mut self, path: &Path) -> io::Result<()> {
+        if self.file.metadata()?.len() == 0 {
+            return Ok(());
+        }
+        let seal = match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
+            (Some(parent), Some(name)) => read_seal(parent, name),
+            _ => Ok(None),
+        };
+        let (seal, unreadable) = match seal {
+            Ok(seal) => (seal, false),
+            Err(SealingError::Io { cause, .. }) => return Err(cause),
+            Err(_) => (None, true),
+        };
+        let mut walker = InlineWalker::new();
+        if let Some(seal) = &seal {
+            walker = walker.watch(seal.draft.lines);
+        }
+        let walk = self.walk_with(walker)?;
+        let holds = seal.as_ref().is_none_or(|seal| walk.watched == Some(seal.draft.head));
+        if unreadable || !holds || walk.broken.is_some() || walk.tampered.is_some() {
+            let found = self.head();
+            let expected = seal.map_or(found, |seal| ChainHead { head: seal.draft.head, lines: seal.draft.lines });
+            self.found_rewritten(Tampering { expected, found });
+            if walk.tampered.is_some() {
+                self.unrecorded = None; // the record says so already
+            }
+        } else {
+            self.inherited = seal;
+        }
+        Ok(())
+    }
+
+    fn found_rewritten(&mut self, tampering: Tampering) {
+        self.tampering = Some(tampering);
+        self.unrecorded = Some(tampering);
+    }
+
+    /// A seal that this process did not make must be this host's, or sealing anew would vouch for what it covers.
+    fn check_inherited(&mut self, stream: &str, key: &HostKey, path: &Path) -> Result<(), SealingError> {
+        if let Some(seal) = &self.inherited {
+            let public = key.public_key();
+            let ours = seal.draft.stream == stream
+                && seal.key_id == public.key_id()
+                && public.verifies_raw(seal.draft.signed_message().as_bytes(), &seal.signature);
+            if !ours {
+                return Err(SealingError::ForeignSeal(path.into()));
+            }
+            self.inherited = None;
+        }
+        Ok(())
+    }
+
+    /// Reads what other processes appended. Whether it continues from the remembered head.
+    fn adopt(&mut self) -> io::Result<bool> {
+        let (walk, len) = walk_from(&self.file, self.whole, self.chain.clone())?;
+        let continues = walk.broken.is_none() && walk.tampered.is_none() && walk.unbound_through == 0;
+        if continues {
+            self.take(walk, len);
+        }
+        Ok(continues)
+    }
+
+    fn walk_all(&mut self) -> io::Result<ChainHead> {
+        self.walk_with(InlineWalker::new())?;
+        Ok(self.head())
+    }
+
+    fn walk_with(&mut self, walker: InlineWalker) -> io::Result<InlineWalk> {
+        let (walk, len) = feed(&self.file, 0, walker)?;
+        self.take(walk.clone(), len);
+        Ok(walk)
+    }
+
+    fn take(&mut self, walk: InlineWalk, len: u64) {
+        self.len = len;
+        self.whole = len - walk.torn_bytes;
+        self.chain = walk.state;
+    }
+
+    /// Writes one line in one go, after ending a torn one.
+    fn write(&mut self, event: &str, path: &Path) -> Result<(), ChainError> {
+        let io = |cause| ChainError::Io { path: path.into(), cause };
+        let mut chain = self.chain.clone();
+        let torn = self.len > self.whole;
+        if torn {
+            chain.push_unchained(self.torn_line_hash().map_err(io)?);
+        }
+        let mut line = link(event, &chain.head(), chain.gap_hash().as_ref())?;
+        chain.push_chained(line_hash(line.as_bytes()));
+        line.push('\n');
+        if torn {
+            line.insert(0, '\n');
+        }
+        if let Err(cause) = (&*self.file).write_all(line.as_bytes()) {
+            // Part of the line may be in the file. It is this process's own, so it is remembered, not suspected.
+            self.len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
+            if torn && self.len > self.whole {
+                self.adopt().map_err(io)?;
+            }
+            return Err(io(cause));
+        }
+        self.len += line.len() as u64;
+        self.whole = self.len;
+        self.chain = chain;
+        Ok(())
+    }
+
+    fn torn_line_hash(&self) -> io::Result<LineHash> {
+        let mut walker = InlineWalker::new();
+        feed_into(&self.file, self.whole, &mut walker)?;
+        walker.update(b"\n");
+        Ok(walker.finish().state.head())
+    }
+}
+
+fn walk_from(file: &File, offset: u64, state: ChainState) -> io::Result<(InlineWalk, u64)> {
+    feed(file, offset, InlineWalker::resume(state))
+}
+
+/// Feeds the file from `offset` to its end. The walk, and the file's length.
+fn feed(file: &File, offset: u64, mut walker: InlineWalker) -> io::Result<(InlineWalk, u64)> {
+    let len = feed_into(file, offset, &mut walker)?;
+    Ok((walker.finish(), len))
+}
+
+fn feed_into(mut file: &File, offset: u64, walker: &mut InlineWalker) -> io::Result<u64> {
+    let mut at = file.seek(SeekFrom::Start(offset))?;
+    let mut block = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok(at),
+            Ok(read) => {
+                walker.update(&block[..read]);
+                at += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn open_file(path: &Path) -> Result<File, ChainError> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o644)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    match opened {
+        Ok(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => Ok(file),
+        Ok(_) => Err(ChainError::Replaced(path.into())),
+        Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            Err(ChainError::Replaced(path.into()))
+        }
+        Err(cause) => Err(ChainError::Io { path: path.into(), cause }),
+    }
+}
+
+fn id_of(metadata: &std::fs::Metadata) -> FileId {
+    (metadata.dev(), metadata.ino())
+}
+
+/// The file's exclusive lock, let go of when dropped.
+struct FileLock(Arc<File>);
+
+impl FileLock {
+    fn acquire(file: &Arc<File>, path: &Path) -> Result<Self, ChainError> {
+        let io = |cause| ChainError::Io { path: path.into(), cause };
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(50);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(FileLock(Arc::clone(file))),
+                Err(TryLockError::Error(cause)) => return Err(io(cause)),
+                Err(TryLockError::WouldBlock) if start.elapsed() >= LOCK_WAIT => {
+                    return Err(ChainError::Locked { path: path.into(), waited: LOCK_WAIT });
+                }
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(10));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // The lock also ends with the file; nothing can be done about an error here.
+        let _ = self.0.unlock();
+    }
+}

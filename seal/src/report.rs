@@ -1,0 +1,82 @@
+//! What a check says: one [`StreamReport`] a stream, one [`RecordReport`] a record. Their JSON is what programs read.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hash::KeyId;
+use crate::verdict::Verdict;
+
+/// The `schema` of a [`RecordReport`]. It changes when a member changes its meaning or goes away, not when one is added.
+pub const REPORT_SCHEMA: u32 = 1;
+
+/// A whole record's verdict: what `mur-verify --json` and `mur trace verify --json` print.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordReport {
+    /// [`REPORT_SCHEMA`].
+    pub schema: u32,
+    /// The session that the record belongs to: the caller's, else the one that the trace's first line names. `None` where
+    /// neither says.
+    pub session_id: Option<String>,
+    /// The records directory, as the caller named it.
+    pub records_dir: String,
+    /// The key that the record was checked with.
+    pub public_key: PublicKeyReport,
+    /// The worst verdict of the streams, not counting absent ones.
+    pub verdict: Verdict,
+    /// The streams: trace, eval, completion and, where the trace's seal names one, the conversation.
+    pub streams: Vec<StreamReport>,
+}
+
+/// The public key that a record was checked with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublicKeyReport {
+    /// Its id; `None` when no key was given. Of several given keys, the one that the record's seals name, else the first.
+    pub key_id: Option<KeyId>,
+    /// The file it was read from; `None` when it was given as text, or not at all.
+    pub path: Option<String>,
+}
+
+/// One stream's verdict. Line numbers count from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamReport {
+    /// The stream's name, for example `trace.jsonl`.
+    pub stream: String,
+    /// How it reads.
+    pub verdict: Verdict,
+    /// Whole lines the stream holds; 1 for a stream that is sealed as a whole.
+    pub lines: u64,
+    /// Lines its seal covers, where there is a seal that can be read.
+    pub sealed_lines: Option<u64>,
+    /// How many lines from the start the chain holds for, where there is a chain to tell.
+    pub chain_intact_through: Option<u64>,
+    /// The first line that is not what was chained or sealed.
+    pub first_bad_line: Option<u64>,
+    /// The key that the seal names; not authenticated unless the stream is verified.
+    pub key_id: Option<KeyId>,
+    /// When the seal says it was made, by the host's clock: milliseconds since the Unix epoch.
+    pub sealed_at: Option<u64>,
+    /// Why the verdict is what it is, in one sentence fragment. May hold text from the record: escape it for a terminal.
+    pub detail: String,
+    /// What a reader should know besides, none of which changes the verdict.
+    pub notes: Vec<String>,
+}
+
+impl StreamReport {
+    /// The report of a stream that is judged without looking into it.
+    pub(crate) fn without_lines(stream: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
+        StreamReport {
+            stream: stream.into(),
+            verdict,
+            lines: 0,
+            sealed_lines: None,
+            chain_intact_through: None,
+            first_bad_line: None,
+            key_id: None,
+            sealed_at: None,
+            detail: detail.into(),
+            notes: Vec::new(),
+        }
+    }
+}
