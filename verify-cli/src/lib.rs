@@ -1,0 +1,149 @@
+//! Checks sealed records with the host's public key alone.
+//!
+//! The command is a small library: arguments and streams in, exit code out. `mur-verify` is this library and six lines;
+//! the component `check-capsule` and `mur trace verify` are the same library behind another front. None of it depends on
+//! the half of the project that writes records.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `args` | the command line, and the options that every front shares |
+//! | `check` | one record, to a report or a reason why there is none |
+//! | `console` | where output goes |
+//! | `human` | a report as text that can be pasted into another report |
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod console;
+mod human;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Parser;
+use mur_seal::{EXIT_ABSENT, EXIT_ERROR, EXIT_VERIFIED, PublicKey, RecordReport, Verdict};
+
+pub use args::{CheckArgs, Color, UsageError, read_key};
+pub use check::{CheckError, check_record, nothing_to_verify};
+pub use console::Console;
+use console::Styling;
+pub use human::summary;
+
+/// The whole command: parses `args`, whose first is the program's name, checks the records, and answers with the exit
+/// code. The codes are `EXIT_*` of `mur_seal`.
+pub fn run(args: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> u8 {
+    let cli = match args::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return args::print_parse_error(&error, console),
+    };
+    match cli.request() {
+        Ok(request) => check_all(&request, console),
+        Err(error) => {
+            console.error(&error);
+            EXIT_ERROR
+        }
+    }
+}
+
+/// What to check, with what, and how to say it.
+#[derive(Debug)]
+pub struct Request {
+    /// The records directories, at least one.
+    pub records: Vec<PathBuf>,
+    /// The keys that are trusted.
+    pub keys: Vec<PublicKey>,
+    /// Where the keys came from.
+    pub key_origin: KeyOrigin,
+    /// The session that every record must belong to.
+    pub session: Option<String>,
+    /// Where to find the conversation records that traces point at.
+    pub conversations: Option<PathBuf>,
+    /// How to say it.
+    pub format: Format,
+}
+
+/// Where the keys of a check came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyOrigin {
+    /// The caller gave them.
+    Given,
+    /// It is the public key of the host that this runs on.
+    ThisHost,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A block of text a record.
+    Human(Color),
+    /// One `RecordReport` a line.
+    Json,
+    /// Nothing: the exit code says it.
+    Quiet,
+}
+
+/// Checks every record of `request` and prints the results. The exit code: an error above all, then the worst verdict.
+///
+/// A record that turns out to hold nothing counts as worse than a verified one: zero things checked is no success.
+pub fn check_all(request: &Request, console: &mut Console<'_>) -> u8 {
+    let mut worst = None;
+    let mut failed = false;
+    for records in &request.records {
+        let checked =
+            check_record(records, &request.keys, request.session.as_deref(), request.conversations.as_deref());
+        match checked {
+            Ok(report) => {
+                let styling = console.styling();
+                console.result(|out| print(out, &report, request, styling));
+                if report.verdict == Verdict::Absent {
+                    console.error(&nothing_to_verify(records));
+                }
+                worst = worst.max(Some(severity(report.verdict)));
+            }
+            Err(error) => {
+                console.error(&error);
+                failed = true;
+            }
+        }
+    }
+    if failed || console.failed() {
+        return EXIT_ERROR;
+    }
+    match worst {
+        None => EXIT_ABSENT,
+        Some(Severity::Fine) => EXIT_VERIFIED,
+        Some(Severity::Nothing) => EXIT_ABSENT,
+        Some(Severity::Worse(verdict)) => verdict.exit_code(),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Severity {
+    Fine,
+    Nothing,
+    Worse(Verdict),
+}
+
+fn severity(verdict: Verdict) -> Severity {
+    match verdict {
+        Verdict::Verified => Severity::Fine,
+        Verdict::Absent => Severity::Nothing,
+        Verdict::Unverifiable | Verdict::Unsealed | Verdict::Changed => Severity::Worse(verdict),
+    }
+}
+
+fn print(out: &mut dyn Write, report: &RecordReport, request: &Request, styling: Styling) -> io::Result<()> {
+    match request.format {
+        Format::Human(wanted) => human::print(out, report, request.key_origin, wanted.styling(styling)),
+        Format::Json => writeln!(out, "{}", to_json(report)),
+        Format::Quiet => Ok(()),
+    }
+}
+
+/// A report as one line of JSON, without a newline: what `--json` prints.
+pub fn to_json(report: &RecordReport) -> String {
+    // A struct of strings, numbers and lists always serialises.
+    serde_json::to_string(report).unwrap_or_default()
+}
