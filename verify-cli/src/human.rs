@@ -66,8 +66,8 @@ fn checked_with(key: &PublicKeyReport, origin: KeyOrigin) -> String {
     format!("checked with key {id} ({from})")
 }
 
-/// `2026-11-30 15:00:01 UTC`; a time that no calendar has, as milliseconds.
-fn date(ms: u64) -> String {
+/// Milliseconds since the Unix epoch as `2026-11-30 15:00:01 UTC`; a time that no calendar has, as a number.
+pub fn date(ms: u64) -> String {
     const LAST: u64 = 253_402_300_799_999; // the end of the year 9999
     if ms > LAST {
         return format!("{ms} ms after 1970");
@@ -76,8 +76,8 @@ fn date(ms: u64) -> String {
     text.replacen('T', " ", 1).replacen('Z', " UTC", 1)
 }
 
-/// `1,204`
-fn grouped(number: u64) -> String {
+/// A number with its thousands apart: `1,204`.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -29,7 +29,7 @@ pub use args::{CheckArgs, Color, UsageError, read_key};
 pub use check::{CheckError, check_record, nothing_to_verify};
 pub use console::Console;
 use console::Styling;
-pub use human::summary;
+pub use human::{date, grouped, summary};
 
 /// The whole command: parses `args`, whose first is the program's name, checks the records, and answers with the exit
 /// code. The codes are `EXIT_*` of `mur_seal`.

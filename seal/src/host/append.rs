@@ -6,12 +6,11 @@
 //! file that is shorter, or another one, or that goes on from anything but the remembered head, was rewritten. That is
 //! written into the record as an event, and from then on this process seals it no more.
 
-use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -142,8 +141,8 @@ struct Witnessed {
 
 type FileId = (u64, u64);
 
-/// The chains that are open in this process, by the file they stand for.
-static OPEN: LazyLock<Mutex<HashMap<FileId, Weak<InlineChain>>>> = LazyLock::new(Mutex::default);
+/// The chains that are open in this process.
+static OPEN: LazyLock<Mutex<Vec<Weak<InlineChain>>>> = LazyLock::new(Mutex::default);
 
 impl InlineChain {
     /// The chain of the file at `path`, made when there is none. Two calls for one file give one chain.
@@ -152,10 +151,16 @@ impl InlineChain {
     /// counts as rewritten.
     pub fn open(path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
         let io = |cause| ChainError::Io { path: path.into(), cause };
+        let path = &real_path(path).map_err(io)?;
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|chain| chain.strong_count() > 0);
+        // By name first: a file that was put in the place of one that is open is not a new one, but a rewritten one.
+        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.path == *path) {
+            return Ok(chain);
+        }
         let file = Arc::new(open_file(path)?);
         let id = id_of(&file.metadata().map_err(io)?);
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chain) = open.get(&id).and_then(Weak::upgrade) {
+        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.lock().id == id) {
             return Ok(chain);
         }
         let mut witnessed = Witnessed {
@@ -173,9 +178,13 @@ impl InlineChain {
             witnessed.first_look(path).map_err(io)?;
         }
         let chain = Arc::new(InlineChain { path: path.into(), options, witnessed: Mutex::new(witnessed) });
-        open.retain(|_, chain| chain.strong_count() > 0);
-        open.insert(id, Arc::downgrade(&chain));
+        open.push(Arc::downgrade(&chain));
         Ok(chain)
+    }
+
+    /// A panic while the lock was held left a memory that the next comparison with the file mends.
+    fn lock(&self) -> MutexGuard<'_, Witnessed> {
+        self.witnessed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends one event, a compact JSON object, as the next line. Readers see it at once.
@@ -183,7 +192,7 @@ impl InlineChain {
     /// A torn last line is ended first, its bytes kept. After an error, the file holds what it held, and perhaps the
     /// beginning of the line.
     pub fn append(&self, event: &str) -> Result<ChainHead, ChainError> {
-        let mut witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut witnessed = self.lock();
         let witnessed = &mut *witnessed;
         let _lock = self.synchronise(witnessed)?;
         witnessed.write(event, &self.path)?;
@@ -192,7 +201,7 @@ impl InlineChain {
 
     /// The chain's head as the file holds it now.
     pub fn head(&self) -> Result<ChainHead, ChainError> {
-        let witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let witnessed = self.lock();
         let io = |cause| ChainError::Io { path: self.path.clone(), cause };
         match std::fs::symlink_metadata(&self.path) {
             Ok(now) if id_of(&now) == witnessed.id && now.len() == witnessed.len => return Ok(witnessed.head()),
@@ -208,7 +217,7 @@ impl InlineChain {
 
     /// Whether this process found the file rewritten, and what it found.
     pub fn tampering(&self) -> Option<Tampering> {
-        self.witnessed.lock().unwrap_or_else(PoisonError::into_inner).tampering
+        self.lock().tampering
     }
 
     /// Seals the file at its head: puts its bytes on disk, then writes the seal `<stream>.seal` beside it.
@@ -224,7 +233,7 @@ impl InlineChain {
         sealed_at: u64,
         conversation: Option<ConversationPointer>,
     ) -> Result<SealedHead, SealingError> {
-        let mut witnessed = self.witnessed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut witnessed = self.lock();
         let witnessed = &mut *witnessed;
         let _lock = self.synchronise(witnessed)?;
         if witnessed.tampering.is_some() {
@@ -452,6 +461,13 @@ fn open_file(path: &Path) -> Result<File, ChainError> {
         }
         Err(cause) => Err(ChainError::Io { path: path.into(), cause }),
     }
+}
+
+/// The path with its directory's links resolved; the file itself need not exist.
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(directory.canonicalize()?.join(name))
 }
 
 fn id_of(metadata: &std::fs::Metadata) -> FileId {

@@ -1,0 +1,177 @@
+//! From a file to a component that can be run.
+//!
+//! Everything that can be known before a guest runs is checked here, so that an unfit component is refused
+//! by name and not by a trap in the middle of its work.
+
+use super::error::{FileKind, GuestError};
+use super::store::State;
+use std::fs;
+use std::io;
+use std::path::Path;
+use wasmtime::Engine;
+use wasmtime::component::{Component, InstancePre, Linker};
+
+/// What a kind of guest may import from `murmur:` packages, and what it has to export.
+pub(crate) struct Contract {
+    imports: &'static [&'static str],
+    export: &'static str,
+}
+
+/// Exactly one version of each package is served; another one is refused even where its number claims to be
+/// compatible.
+pub(crate) const CAPSULE: Contract = Contract {
+    // The registry's types are those of `murmur:tool/run`. Its function is not served.
+    imports: &["murmur:tool-registry/invoke@0.1.0", "murmur:tool/run@0.1.0"],
+    export: "murmur:capsule/run@0.1.0",
+};
+
+/// A tool cannot call tools.
+pub(crate) const TOOL: Contract = Contract { imports: &[], export: "murmur:tool/run@0.1.0" };
+
+/// The WASI packages that are served, in any 0.2 version: those are compatible with each other.
+const WASI: [&str; 6] = ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
+
+/// Reads and compiles a component.
+///
+/// # Errors
+/// [`GuestError::NotFound`], [`GuestError::Unreadable`], [`GuestError::NotAComponent`],
+/// [`GuestError::Invalid`].
+pub(crate) fn compile(engine: &Engine, path: &Path) -> Result<Component, GuestError> {
+    let bytes = read(path)?;
+    if let Some(kind) = other_kind(&bytes) {
+        return Err(GuestError::NotAComponent { path: path.to_owned(), kind });
+    }
+    Component::from_binary(engine, &bytes)
+        .map_err(|error| GuestError::Invalid { path: path.to_owned(), reason: format!("{error:#}") })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
+    let bytes = fs::metadata(path).and_then(|metadata| {
+        if metadata.is_file() {
+            fs::read(path)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
+        }
+    });
+    bytes.map_err(|source| {
+        let path = path.to_owned();
+        match source.kind() == io::ErrorKind::NotFound {
+            true => GuestError::NotFound { path },
+            false => GuestError::Unreadable { path, source },
+        }
+    })
+}
+
+/// What these bytes are, if they do not begin as a component does.
+fn other_kind(bytes: &[u8]) -> Option<FileKind> {
+    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+    const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+    if bytes.starts_with(&COMPONENT) {
+        None
+    } else if bytes.starts_with(&CORE_MODULE) {
+        Some(FileKind::CoreModule)
+    } else if bytes.is_empty() {
+        Some(FileKind::Empty)
+    } else if std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0')) {
+        Some(FileKind::Text)
+    } else {
+        Some(FileKind::Unknown)
+    }
+}
+
+/// Checks a component against its contract and links it.
+///
+/// # Errors
+/// [`GuestError::ImportNotServed`], [`GuestError::ExportMissing`], [`GuestError::Mismatch`].
+pub(crate) fn prepare(
+    linker: &Linker<State>,
+    component: &Component,
+    contract: &Contract,
+    path: &Path,
+) -> Result<InstancePre<State>, GuestError> {
+    let kind = component.component_type();
+    for (import, _) in kind.imports(component.engine()) {
+        if !served(import, contract) {
+            return Err(GuestError::ImportNotServed {
+                path: path.to_owned(),
+                import: import.to_owned(),
+                served: other_version(import, contract),
+            });
+        }
+    }
+    if !kind.exports(component.engine()).any(|(export, _)| export == contract.export) {
+        return Err(GuestError::ExportMissing { path: path.to_owned(), export: contract.export });
+    }
+    linker.instantiate_pre(component).map_err(|error| mismatch(path, &error))
+}
+
+/// The error of a component whose interfaces have the right names and other contents.
+pub(crate) fn mismatch(path: &Path, error: &wasmtime::Error) -> GuestError {
+    GuestError::Mismatch { path: path.to_owned(), reason: format!("{error:#}") }
+}
+
+fn served(import: &str, contract: &Contract) -> bool {
+    let (interface, version) = split_version(import);
+    let (package, _) = interface.split_once('/').unwrap_or((interface, ""));
+    if WASI.contains(&package) { version.starts_with("0.2.") } else { contract.imports.contains(&import) }
+}
+
+/// The version of an interface that is served instead of the one asked for.
+fn other_version(import: &str, contract: &Contract) -> Option<&'static str> {
+    let (wanted, _) = split_version(import);
+    contract.imports.iter().copied().find(|served| split_version(served).0 == wanted)
+}
+
+/// `name@version` in two.
+fn split_version(name: &str) -> (&str, &str) {
+    name.split_once('@').unwrap_or((name, ""))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_told_by_its_first_bytes() {
+        assert_eq!(other_kind(b"\0asm\x0d\0\x01\0..."), None);
+        assert_eq!(other_kind(b"\0asm\x01\0\0\0..."), Some(FileKind::CoreModule));
+        assert_eq!(other_kind(b"(component)"), Some(FileKind::Text));
+        assert_eq!(other_kind(b""), Some(FileKind::Empty));
+        assert_eq!(other_kind(b"\x7fELF\0\xff"), Some(FileKind::Unknown));
+    }
+
+    #[test]
+    fn exactly_one_version_of_a_murmur_package_is_served() {
+        assert!(served("murmur:tool-registry/invoke@0.1.0", &CAPSULE));
+        assert!(!served("murmur:tool-registry/invoke@0.1.1", &CAPSULE));
+        assert!(!served("murmur:tool-registry/invoke@0.2.0", &CAPSULE));
+        assert!(!served("murmur:tool-registry/invoke", &CAPSULE));
+        assert_eq!(
+            other_version("murmur:tool-registry/invoke@0.2.0", &CAPSULE),
+            Some("murmur:tool-registry/invoke@0.1.0")
+        );
+        assert_eq!(other_version("murmur:shell/execute@0.1.0", &CAPSULE), None);
+    }
+
+    #[test]
+    fn a_tool_is_served_no_tools() {
+        assert!(!served("murmur:tool-registry/invoke@0.1.0", &TOOL));
+    }
+
+    #[test]
+    fn wasi_is_served_in_every_0_2_version_and_without_http() {
+        assert!(served("wasi:io/streams@0.2.0", &TOOL));
+        assert!(served("wasi:filesystem/types@0.2.12", &TOOL));
+        assert!(!served("wasi:io/streams@0.3.0", &TOOL));
+        assert!(!served("wasi:http/outgoing-handler@0.2.0", &TOOL));
+    }
+
+    #[test]
+    fn a_directory_is_not_a_component_file() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(read(directory.path()), Err(GuestError::Unreadable { .. })));
+        let missing = directory.path().join("missing.wasm");
+        assert!(matches!(read(&missing), Err(GuestError::NotFound { path }) if path == missing));
+    }
+}

@@ -1,0 +1,104 @@
+//! Whom it is told what a guest does.
+
+use super::bindings::{Status, ToolInput, ToolResult};
+use super::error::WitnessError;
+use super::protect::Operation;
+use std::time::Duration;
+
+/// Takes down what guests do, while they do it.
+///
+/// The methods are called from the task that runs the guest, which waits for them; they should be quick.
+/// The capsule and its tools share one witness.
+pub trait Witness: Send + Sync {
+    /// A tool was called and came back, or did not.
+    ///
+    /// # Errors
+    /// An error ends the capsule's run with [`GuestError::Witness`](super::GuestError::Witness): what cannot
+    /// be recorded must not go on.
+    fn tool_called(&self, call: &ToolCall<'_>) -> Result<(), WitnessError>;
+
+    /// A guest was refused a change to a protected path.
+    ///
+    /// # Errors
+    /// As for [`tool_called`](Self::tool_called).
+    fn path_denied(&self, denial: &PathDenied<'_>) -> Result<(), WitnessError>;
+
+    /// A guest printed something: a piece of at most 8 KiB, which need not end where a line or a character
+    /// does. The guest waits until it is taken, so nothing piles up here however much it prints; how much of
+    /// it is kept is the witness's affair.
+    fn output(&self, guest: &str, stream: Stream, bytes: &[u8]);
+}
+
+/// Where a guest printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// One call of a tool by a capsule.
+#[derive(Debug)]
+pub struct ToolCall<'a> {
+    /// The name that the capsule called.
+    pub name: &'a str,
+    /// What it handed over.
+    pub input: &'a ToolInput,
+    /// The tool's result, or why there is none: the text that the capsule was given instead.
+    pub outcome: Result<&'a ToolResult, &'a str>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl ToolCall<'_> {
+    /// How the call ended: the result's status, and [`Status::Error`] where there is no result.
+    pub fn status(&self) -> Status {
+        self.outcome.map_or(Status::Error, |result| result.status)
+    }
+
+    /// Bytes of the input: of its data, and of its path.
+    pub fn input_bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        length(&self.input.data) + length(&self.input.log_path)
+    }
+
+    /// Bytes of the output: of the result's data, of its summary where there are no data, and of the reason
+    /// where there is no result.
+    pub fn output_bytes(&self) -> usize {
+        match self.outcome {
+            Ok(result) => result.data.as_ref().or(result.summary.as_ref()).map_or(0, String::len),
+            Err(reason) => reason.len(),
+        }
+    }
+
+    /// The first `state_effect` that the tool claims, in its own words.
+    pub fn state_effect(&self) -> Option<&str> {
+        self.metadata("state_effect")
+    }
+
+    /// The first `resource_id` that the tool claims.
+    pub fn resource_id(&self) -> Option<&str> {
+        self.metadata("resource_id")
+    }
+
+    fn metadata(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.outcome.ok()?.metadata.iter().find(|(key, _)| key == name)?;
+        Some(value)
+    }
+}
+
+/// One refused change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathDenied<'a> {
+    /// The guest that asked for it.
+    pub guest: &'a str,
+    /// What it asked for.
+    pub operation: Operation,
+    /// The path as the guest named it, relative to a directory that it holds; for a change through an open
+    /// file, the file's path on the host.
+    pub path: &'a str,
+    /// The rule that forbids it, by the name that it was given in
+    /// [`ProtectedPaths`](super::ProtectedPaths).
+    pub rule: &'a str,
+}

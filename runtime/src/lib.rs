@@ -1,0 +1,25 @@
+//! The runtime: runs capsules in a sandbox and writes sealed records of what they did.
+//!
+//! A request flows downward through these rooms, and never back up:
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | `cli` | one file a command: arguments, what is printed, exit codes |
+//! | `session` | one run of a capsule: ids, directories, staging, the run itself, addresses |
+//! | `guest` | WebAssembly guests: engine, grants, limits, protected paths, tools |
+//! | `record` | the trace: its events, their writer, when it is sealed, reading it back |
+//! | `manifest` | `murmur.yaml`. Knows no other room |
+//! | `diagnostic` | codes, texts and hints of what goes wrong |
+//! | `context` | clock, ids and directories that come in from outside |
+//!
+//! Checking a record is not done here: `mur trace verify` is the `mur-verify` library behind session addresses.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod context;
+pub mod diagnostic;
+pub mod guest;
+pub mod manifest;
+pub mod record;
+pub mod session;

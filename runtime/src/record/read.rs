@@ -1,0 +1,135 @@
+//! A trace read back: leniently, since it may be cut off or of another writer's making. Nothing here judges it; that is
+//! what `mur trace verify` is for.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use mur_seal::TRACE_STREAM;
+use rustix::fs::OFlags;
+use serde_json::{Map, Value};
+
+/// A longer line is not shown: no event comes near it.
+const MAX_LINE: u64 = 64 * 1024 * 1024;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be opened or read.
+    #[error("{}: {cause}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// It is not a regular file.
+    #[error("{}: not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// A whole line is not a JSON object.
+    #[error("{}:{line}: not a JSON object: {reason}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A line is too long to be an event.
+    #[error("{}:{line}: longer than {MAX_LINE} bytes", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+    },
+}
+
+/// One line of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordedLine {
+    /// An event.
+    Event(Recorded),
+    /// A line that a crash cut short: the last one, or one that the next appender ended.
+    Torn {
+        /// Counted from 1.
+        line: u64,
+        /// How much of it there is.
+        bytes: u64,
+    },
+}
+
+/// An event as it was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    members: Map<String, Value>,
+}
+
+impl Recorded {
+    /// Its `event_type`, empty where it has none.
+    pub fn kind(&self) -> &str {
+        self.text("event_type").unwrap_or_default()
+    }
+
+    /// A member that is a string.
+    pub fn text(&self, member: &str) -> Option<&str> {
+        self.members.get(member)?.as_str()
+    }
+
+    /// A member that is a count.
+    pub fn number(&self, member: &str) -> Option<u64> {
+        self.members.get(member)?.as_u64()
+    }
+
+    /// A member as it is.
+    pub fn value(&self, member: &str) -> Option<&Value> {
+        self.members.get(member)
+    }
+}
+
+/// Reads the trace in `records_dir`, line by line.
+///
+/// A line without a link that is not a whole object was torn by a crash, and is told as such. Any other line that is not
+/// a JSON object is an error.
+///
+/// # Errors
+/// Every one of [`ReadError`].
+pub fn read_trace(records_dir: &Path) -> Result<Vec<RecordedLine>, ReadError> {
+    let path = records_dir.join(TRACE_STREAM);
+    let io = |cause| ReadError::Io { path: path.clone(), cause };
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(&path).map_err(io)?;
+    if !file.metadata().map_err(io)?.is_file() {
+        return Err(ReadError::NotAFile(path));
+    }
+    let mut reader = BufReader::new(file);
+    let mut lines = Vec::new();
+    let mut number = 0;
+    loop {
+        let mut bytes = Vec::new();
+        number += 1;
+        let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes).map_err(io)?;
+        if read == 0 {
+            return Ok(lines);
+        }
+        let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
+        if !whole && read as u64 == MAX_LINE {
+            return Err(ReadError::TooLong { path, line: number });
+        }
+        lines.push(match serde_json::from_slice(&bytes) {
+            Ok(members) if whole => RecordedLine::Event(Recorded { members }),
+            Err(error) if whole && !is_torn(&bytes) => {
+                return Err(ReadError::Malformed { path, line: number, reason: error.to_string() });
+            }
+            Ok(_) | Err(_) => RecordedLine::Torn { line: number, bytes: bytes.len() as u64 },
+        });
+    }
+}
+
+/// Whether a line looks like the beginning of an event and not like its end.
+fn is_torn(line: &[u8]) -> bool {
+    line.starts_with(b"{") && !line.ends_with(b"}")
+}

@@ -1,0 +1,70 @@
+//! What a guest sees of the host, and what it can reach.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+
+/// Reports arguments, environment and the current directory's entries.
+pub(crate) fn environment() {
+    let mut report = String::new();
+    for (name, value) in env::vars() {
+        report.push_str(&format!("{name}={value}\n"));
+    }
+    for argument in env::args() {
+        report.push_str(&format!("argument {argument}\n"));
+    }
+    let mut names: Vec<_> = fs::read_dir(".")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    for name in names {
+        report.push_str(&format!("entry {name}\n"));
+    }
+    super::report(&report);
+}
+
+/// Tries the network in every direction.
+pub(crate) fn network() {
+    let attempts = [
+        ("tcp connect", TcpStream::connect("127.0.0.1:9").map(drop)),
+        ("tcp listen", TcpListener::bind("127.0.0.1:0").map(drop)),
+        ("udp", UdpSocket::bind("127.0.0.1:0").map(drop)),
+        ("lookup", ("localhost", 9).to_socket_addrs().map(drop)),
+    ];
+    super::report(&summary(&attempts));
+}
+
+/// Tries to reach files above the preopened directory. The host has put `secret.txt` there.
+pub(crate) fn escape() {
+    let attempts = [
+        ("parent", fs::read("../secret.txt").map(drop)),
+        ("inner parent", fs::read("out/../../secret.txt").map(drop)),
+        ("absolute", fs::read("/etc/passwd").map(drop)),
+        ("write above", fs::write("../planted.txt", "planted")),
+        ("link up", through_a_link("link-up", "../secret.txt")),
+        ("link to root", through_a_link("link-root", "/etc/passwd")),
+        ("link of the host's", fs::read("host-link").map(drop)),
+    ];
+    super::report(&summary(&attempts));
+}
+
+#[allow(deprecated, reason = "the only stable name of this call in WASI")]
+fn through_a_link(link: &str, target: &str) -> io::Result<()> {
+    fs::soft_link(target, link)?;
+    fs::read(link).map(drop)
+}
+
+/// One line an attempt: `refused` or `DONE`, and which.
+fn summary(attempts: &[(&str, io::Result<()>)]) -> String {
+    attempts
+        .iter()
+        .map(|(name, outcome)| match outcome {
+            Ok(()) => format!("DONE {name}\n"),
+            Err(_) => format!("refused {name}\n"),
+        })
+        .collect()
+}

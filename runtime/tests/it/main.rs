@@ -1,0 +1,10 @@
+//! The runtime from outside, one module a room.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "what a test does not expect ends it"
+)]
+
+mod guest;
+mod support;
