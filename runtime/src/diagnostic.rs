@@ -82,6 +82,8 @@ codes! {
     Io = "E-IO-003",
     /// The murmur home cannot be located or used.
     Home = "E-IO-004",
+    /// Guests would see the host's private key.
+    KeyWithinReach = "E-SEAL-001",
     /// A trace cannot be read.
     TraceUnreadable = "E-TRC-001",
     /// A session address names no session, or several.

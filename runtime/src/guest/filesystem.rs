@@ -11,7 +11,7 @@
 //!   or handed to the guest. Where there is none, one is made under a judged name, and nothing else: not what
 //!   a link in that place points to.
 
-use super::protect::{Operation, ProtectedPaths};
+use super::protect::{Operation, ProtectedPaths, path_of};
 use super::store::{State, Watch};
 use std::fs::File;
 use std::io;
@@ -142,17 +142,24 @@ impl Filesystem<'_> {
         self.permitted(operation, path, rule)
     }
 
-    /// Judges an operation on what is open; `path` is what the guest called it.
+    /// Judges an operation on what is open; `path` is what the guest called it, if it called it anything.
     async fn permit_open(
         &mut self,
         operation: Operation,
         descriptor: &Resource<Descriptor>,
-        path: &str,
+        path: Option<&str>,
     ) -> FsResult<()> {
         let file = self.host_file(descriptor)?;
         let protected = Arc::clone(&self.watch.protected);
-        let rule = judge(protected, move |protected| protected.forbid_open(operation, &file)).await?;
-        self.permitted(operation, path, rule)
+        let judged = Arc::clone(&file);
+        let rule = judge(protected, move |protected| protected.forbid_open(operation, &judged)).await?;
+        match path {
+            Some(path) => self.permitted(operation, path, rule),
+            None => {
+                let path = path_of(&file)?;
+                self.permitted(operation, &path.to_string_lossy(), rule)
+            }
+        }
     }
 
     fn permitted(&mut self, operation: Operation, path: &str, rule: Option<String>) -> FsResult<()> {
@@ -182,7 +189,7 @@ impl Filesystem<'_> {
         let operation = if truncate { Operation::Truncate } else { Operation::Write };
         let harmless = open_flags & OpenFlags::DIRECTORY;
         let file = self.inner.open_at(borrowed(from), path_flags, path.to_owned(), harmless, flags).await?;
-        let mut outcome = self.permit_open(operation, &file, path).await;
+        let mut outcome = self.permit_open(operation, &file, Some(path)).await;
         if outcome.is_ok() && truncate {
             outcome = self.empty(&file).await;
         }
@@ -282,9 +289,10 @@ impl HostDescriptor for Filesystem<'_> {
             return Err(ErrorCode::Invalid.into());
         }
         // To make or to empty a file is to open it for writing, whether that is said or not.
-        let flags = match flags.contains(DescriptorFlags::WRITE) {
-            true => flags,
-            false => flags | DescriptorFlags::READ | DescriptorFlags::WRITE,
+        let flags = if flags.contains(DescriptorFlags::WRITE) {
+            flags
+        } else {
+            flags | DescriptorFlags::READ | DescriptorFlags::WRITE
         };
         if open_flags.contains(OpenFlags::CREATE | OpenFlags::EXCLUSIVE) {
             return self.open_new(&fd, PathFlags::empty(), &path, flags).await;
@@ -309,7 +317,7 @@ impl HostDescriptor for Filesystem<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.permit_open(Operation::SetTimes, &fd, "").await?;
+        self.permit_open(Operation::SetTimes, &fd, None).await?;
         self.inner.set_times(fd, accessed, modified).await
     }
 
@@ -323,7 +331,7 @@ impl HostDescriptor for Filesystem<'_> {
     ) -> FsResult<()> {
         if split(&path).is_none() && !path.is_empty() {
             let directory = self.open_directory(&fd, &path).await?;
-            let mut outcome = self.permit_open(Operation::SetTimes, &directory, &path).await;
+            let mut outcome = self.permit_open(Operation::SetTimes, &directory, Some(&path)).await;
             if outcome.is_ok() {
                 outcome = self.inner.set_times(borrowed(&directory), accessed, modified).await;
             }
@@ -543,5 +551,26 @@ impl HostDirectoryEntryStream for Filesystem<'_> {
 
     fn drop(&mut self, stream: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
         HostDirectoryEntryStream::drop(&mut self.inner, stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_path_is_split_at_its_last_name() {
+        assert_eq!(split("a"), Some(("./", "a", false)));
+        assert_eq!(split("a/b"), Some(("a/", "b", false)));
+        assert_eq!(split("a/../b"), Some(("a/../", "b", false)));
+        assert_eq!(split("a//b//"), Some(("a//", "b", true)));
+        assert_eq!(split("/a"), Some(("/", "a", false)));
+    }
+
+    #[test]
+    fn a_path_without_a_last_name_is_not_split() {
+        for path in ["", ".", "..", "/", "a/.", "a/..", "a/./", "../.."] {
+            assert_eq!(split(path), None, "{path}");
+        }
     }
 }

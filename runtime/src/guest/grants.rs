@@ -3,8 +3,9 @@
 use super::error::GuestError;
 use super::limits::Limits;
 use super::output::Outlet;
-use super::protect::ProtectedPaths;
+use super::protect::{ProtectedPaths, path_of};
 use super::witness::{Stream, Witness};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,14 +56,17 @@ pub(crate) fn wasi(grants: &Grants, guest: &Arc<str>, witness: &Arc<dyn Witness>
         .allow_udp(false)
         .allow_ip_name_lookup(false);
     if let Some(workspace) = &grants.workspace {
+        let fail = |source| GuestError::Workspace { path: workspace.directory.clone(), source };
         let permissions = match workspace.access {
             Access::ReadOnly => FsPerms::ReadOnly,
             Access::ReadWrite => FsPerms::ReadWrite,
         };
-        wasi.preopened_dir(&workspace.directory, ".", permissions).map_err(|error| GuestError::Workspace {
-            path: workspace.directory.clone(),
-            source: error.downcast().unwrap_or_else(io::Error::other),
-        })?;
+        wasi.preopened_dir(&workspace.directory, ".", permissions)
+            .map_err(|error| fail(error.downcast().unwrap_or_else(io::Error::other)))?;
+        // A host that does not tell the real paths of open files, such as Linux without `/proc`, would refuse
+        // every change later, one by one.
+        let opened = File::open(&workspace.directory).map_err(fail)?;
+        path_of(&opened).map_err(fail)?;
     }
     Ok(wasi.build())
 }

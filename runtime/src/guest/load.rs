@@ -55,9 +55,10 @@ fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
     });
     bytes.map_err(|source| {
         let path = path.to_owned();
-        match source.kind() == io::ErrorKind::NotFound {
-            true => GuestError::NotFound { path },
-            false => GuestError::Unreadable { path, source },
+        if source.kind() == io::ErrorKind::NotFound {
+            GuestError::NotFound { path }
+        } else {
+            GuestError::Unreadable { path, source }
         }
     })
 }

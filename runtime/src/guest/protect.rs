@@ -265,14 +265,14 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 /// The real path of an open file or directory.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn path_of(file: &File) -> io::Result<PathBuf> {
+pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd as _;
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The real path of an open file or directory.
 #[cfg(target_vendor = "apple")]
-fn path_of(file: &File) -> io::Result<PathBuf> {
+pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     let path = rustix::fs::getpath(file)?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// Takes down what guests do, while they do it.
 ///
-/// The methods are called from the task that runs the guest, which waits for them; they should be quick.
-/// The capsule and its tools share one witness.
+/// The guest waits for each method, and so does the thread: they should be quick. The capsule and its tools
+/// share one witness.
 pub trait Witness: Send + Sync {
     /// A tool was called and came back, or did not.
     ///
@@ -25,7 +25,8 @@ pub trait Witness: Send + Sync {
 
     /// A guest printed something: a piece of at most 8 KiB, which need not end where a line or a character
     /// does. The guest waits until it is taken, so nothing piles up here however much it prints; how much of
-    /// it is kept is the witness's affair.
+    /// it is kept is the witness's affair. The call comes from a task beside the guest's; what the guest had
+    /// not flushed when it was ended is lost.
     fn output(&self, guest: &str, stream: Stream, bytes: &[u8]);
 }
 

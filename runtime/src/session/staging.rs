@@ -36,6 +36,7 @@ pub struct Prepared {
     pub unknown_keys: Vec<UnknownKey>,
     capsule: Capsule,
     tools: Vec<(String, Tool)>,
+    home: PathBuf,
 }
 
 impl Prepared {
@@ -61,7 +62,7 @@ impl Prepared {
             .map(|(name, path)| engine.load_tool(&path).map(|tool| (name, tool)))
             .collect::<Result<_, _>>()
             .map_err(|error| load_failure(&error))?;
-        Ok(Self { manifest, unknown_keys, capsule, tools })
+        Ok(Self { manifest, unknown_keys, capsule, tools, home: home.into() })
     }
 
     /// Makes the session's directories and its task, and gives every guest its grants.
@@ -74,6 +75,7 @@ impl Prepared {
         let workdir = request.workdir.as_deref().map(|workdir| absolute(workdir, context));
         let dirs = SessionDirs::resolve(&directory, workdir.as_deref(), session);
 
+        key_out_of_reach(&planned_directory(&self.manifest.capabilities.scope, &dirs), &self.home)?;
         make_directory(&dirs.accessible)?;
         make_directory(&dirs.session)?;
         for (parent, below) in [(&dirs.accessible, "out"), (&dirs.session, "logs")] {
@@ -89,6 +91,8 @@ impl Prepared {
             BootstrapLog::open(&log_path, Arc::clone(&context.clock)).map_err(|cause| io_failure(&log_path, &cause))?;
 
         let seen = scope_directory(&self.manifest.capabilities.scope, &dirs)?;
+        // Once more, now that every part of the path exists and `..` and links in it mean what they will mean.
+        key_out_of_reach(&seen, &self.home)?;
         let grants = Grants {
             workspace: Some(Workspace {
                 directory: seen,
@@ -180,10 +184,42 @@ fn protected_paths(dirs: &SessionDirs) -> io::Result<ProtectedPaths> {
     Ok(protected)
 }
 
+/// The directory that guests are to see, which may not exist yet.
+fn planned_directory(scope: &Scope, dirs: &SessionDirs) -> PathBuf {
+    match scope {
+        Scope::Workdir => dirs.accessible.clone(),
+        Scope::Subtree(subpath) => dirs.accessible.join(subpath.as_path()),
+    }
+}
+
+/// Refuses a directory in which guests could read the host's private key, with which anything could be sealed.
+fn key_out_of_reach(seen: &Path, home: &Path) -> Result<(), Diagnostic> {
+    let (seen, home) = (real_path(seen), real_path(home));
+    if home.starts_with(&seen) || seen.starts_with(&home) {
+        let text =
+            format!("guests working in {} could read the host's private key in {}", seen.display(), home.display());
+        return Err(Diagnostic::new(Code::KeyWithinReach, text)
+            .with_hint("give a --workdir that neither holds the murmur home nor lies in it"));
+    }
+    Ok(())
+}
+
+/// The path with links resolved as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+    match existing {
+        Some((ancestor, real)) if ancestor == path => real,
+        Some((ancestor, real)) => path.strip_prefix(ancestor).map_or(real.clone(), |rest| real.join(rest)),
+        None => path.into(),
+    }
+}
+
 /// The directory that guests see as `.`, made where it is missing. It must really lie in the accessible workdir.
 fn scope_directory(scope: &Scope, dirs: &SessionDirs) -> Result<PathBuf, Diagnostic> {
-    let Scope::Subtree(subpath) = scope else { return Ok(dirs.accessible.clone()) };
-    let directory = dirs.accessible.join(subpath.as_path());
+    let directory = planned_directory(scope, dirs);
+    if *scope == Scope::Workdir {
+        return Ok(directory);
+    }
     make_directory(&directory)?;
     let real = |path: &Path| path.canonicalize().map_err(|cause| io_failure(path, &cause));
     let (seen, accessible) = (real(&directory)?, real(&dirs.accessible)?);

@@ -64,10 +64,7 @@ fn walk(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .flat_map(|path| match path.is_dir() {
-            true => walk(&path),
-            false => vec![path],
-        })
+        .flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] })
         .collect()
 }
 

@@ -220,6 +220,17 @@ async fn a_denial_names_guest_operation_path_and_rule() {
 }
 
 #[tokio::test]
+async fn a_denial_of_a_change_through_an_open_file_names_the_file() {
+    let mut scene = Scene::new("rewrite trace.jsonl").with_file("trace.jsonl", TRACE).protect(record);
+    scene.run().await.unwrap();
+    let path = scene.path("trace.jsonl").to_str().unwrap().to_owned();
+    let denials = scene.log.denials.lock().unwrap();
+    let by_handle: Vec<_> = denials.iter().filter(|denial| denial.path == path).collect();
+    assert_eq!(by_handle.len(), 1, "{by_handle:?}");
+    assert_eq!(by_handle[0].operation, Operation::SetTimes);
+}
+
+#[tokio::test]
 async fn a_tool_is_refused_under_its_own_name() {
     let mut scene = Scene::new("call tool remove trace.jsonl")
         .with_file("trace.jsonl", TRACE)

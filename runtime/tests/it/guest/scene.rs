@@ -162,10 +162,7 @@ impl Log {
     }
 
     fn answer(&self) -> Result<(), WitnessError> {
-        match *self.gives_up.lock().unwrap() {
-            true => Err("the disk is full".into()),
-            false => Ok(()),
-        }
+        if *self.gives_up.lock().unwrap() { Err("the disk is full".into()) } else { Ok(()) }
     }
 }
 
