@@ -115,10 +115,10 @@ pub fn seal_session_end(records_dir: &Path, session_id: &str, key: &HostKey) -> 
 /// its last seal, and what exists of eval, completion and the conversations that it appended to.
 pub fn seal_session_teardown(records_dir: &Path, session_id: &str, key: &HostKey) {
     let sealed = read_seal(records_dir, TRACE_STREAM).ok().flatten().map(|seal| seal.draft.lines);
-    let lines = InlineChain::open(&records_dir.join(TRACE_STREAM), ChainOptions::new(Appenders::Shared))
-        .and_then(|chain| chain.head())
-        .map(|head| head.lines);
-    if lines.is_ok_and(|lines| sealed != Some(lines)) {
+    let chain = InlineChain::open(&records_dir.join(TRACE_STREAM), ChainOptions::new(Appenders::Shared));
+    // Of a trace that was rewritten it has been said that it will not be sealed.
+    let wanted = chain.and_then(|chain| Ok(chain.tampering().is_none() && sealed != Some(chain.head()?.lines)));
+    if wanted.is_ok_and(|wanted| wanted) {
         seal_session_end(records_dir, session_id, key);
     }
     for (stream, lines) in [(EVAL_STREAM, Lines::Complete), (COMPLETION_STREAM, Lines::WholeFile)] {

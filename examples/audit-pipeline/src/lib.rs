@@ -1,0 +1,62 @@
+//! A stage of a pipeline that trusts no stage before it. It works on what an earlier session left in
+//! `out/result.txt`, has that session's record checked, and passes its work on only when the record is
+//! `verified`; otherwise it fails, and so does the pipeline.
+//!
+//! Its task is the check capsule's input: `{"records": "…", "public_key": "…"}`.
+#![cfg(target_arch = "wasm32")] // a component, so for other targets there is nothing to build
+
+/// What the capsule's world, `murmur:capsule/capsule`, looks like in Rust.
+mod bindings {
+    #![allow(unsafe_code, unreachable_pub, missing_docs)] // generated code
+    wit_bindgen::generate!({
+        path: ["../../wit/tool", "../../wit/tool-registry", "../../wit/capsule"],
+        world: "murmur:capsule/capsule",
+        generate_all,
+    });
+    use super::AuditPipeline;
+    export!(AuditPipeline);
+}
+
+use std::error::Error;
+use std::fs;
+
+use bindings::exports::murmur::capsule::run::Guest;
+use bindings::murmur::tool::run::{Status, ToolInput, ToolResult};
+use bindings::murmur::tool_registry::invoke::invoke;
+
+struct AuditPipeline;
+
+impl Guest for AuditPipeline {
+    fn run() {
+        match work_and_check() {
+            Ok(Status::Passed) => {}
+            Ok(Status::Failed | Status::Error) => std::process::exit(1),
+            Err(problem) => {
+                eprintln!("audit-pipeline: {problem}");
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+/// Does this stage's work and writes what became of it; the status is that of the check.
+fn work_and_check() -> Result<Status, Box<dyn Error>> {
+    let check = fs::read_to_string("task.md")?;
+    let earlier = fs::read_to_string("out/result.txt").unwrap_or_default();
+
+    let counted = call("word-count", serde_json::json!({ "text": earlier }).to_string())?;
+    let checked = call("check-capsule", check)?;
+
+    let finding = checked.summary.unwrap_or_default();
+    let outcome = match checked.status {
+        Status::Passed => format!("passed on: {}", counted.summary.unwrap_or_default()),
+        Status::Failed | Status::Error => "stopped: nothing is passed on".to_owned(),
+    };
+    fs::create_dir_all("out")?;
+    fs::write("out/result.txt", format!("{finding}\n{outcome}\n"))?;
+    Ok(checked.status)
+}
+
+fn call(tool: &str, data: String) -> Result<ToolResult, String> {
+    invoke(tool, &ToolInput { data: Some(data), log_path: None }).map_err(|problem| format!("{tool}: {problem}"))
+}
