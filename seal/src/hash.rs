@@ -187,15 +187,32 @@ impl fmt::Debug for ListedHasher {
 
 /// Decodes exactly `2 * N` lowercase hexadecimal digits.
 ///
-/// `hex` reads either case; the format has one spelling of every value, so that one value has one byte form.
+/// The format has one spelling of every value, so that one value has one byte form; `hex` reads either case. Every line of
+/// a chain is decoded by this, so it is a table and no branch until the end.
 pub(crate) fn decode_lower_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
-    if text.iter().any(u8::is_ascii_uppercase) {
+    if text.len() != 2 * N {
         return None;
     }
     let mut bytes = [0; N];
-    hex::decode_to_slice(text, &mut bytes).ok()?;
-    Some(bytes)
+    let mut seen = 0;
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        let (high, low) = (DIGIT_VALUES[usize::from(pair[0])], DIGIT_VALUES[usize::from(pair[1])]);
+        seen |= high | low;
+        *byte = high << 4 | low;
+    }
+    (seen < 16).then_some(bytes)
 }
+
+/// The value of each lowercase hexadecimal digit; of every other byte, one that no digit has.
+const DIGIT_VALUES: [u8; 256] = {
+    let mut values = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[HEX_DIGITS[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 /// A serde visitor for a value that is parsed from a string without owning it.
 pub(crate) struct FromText<T>(pub(crate) &'static str, pub(crate) fn(&[u8]) -> Option<T>);

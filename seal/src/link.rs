@@ -143,34 +143,42 @@ impl LineEnd {
     /// Reads the end of a line; `tail` is at least its last [`TAIL_LEN`] bytes, or all of it.
     pub(crate) fn read(tail: &[u8]) -> Self {
         let Some(body) = tail.strip_suffix(CLOSE) else { return Self::UNCHAINED };
-        let Some((before, value)) = last_member(body, PREV_OPEN, LineHash::TEXT_LEN) else { return Self::UNCHAINED };
-        let prev = LineHash::parse(value).map_or(Prev::Other, Prev::Hash);
-        let gap = before
-            .strip_suffix(b"\"")
-            .and_then(|body| last_member(body, GAP_OPEN, LineHash::TEXT_LEN))
-            .map(|(_, value)| LineHash::parse(value));
+        let (before, prev) = match last_hash(body, PREV_OPEN) {
+            Some((before, hash)) => (before, Prev::Hash(hash)),
+            None => match last_string(body, PREV_OPEN) {
+                Some(before) => (before, Prev::Other),
+                None => return Self::UNCHAINED,
+            },
+        };
+        let gap = before.strip_suffix(b"\"").and_then(|body| match last_hash(body, GAP_OPEN) {
+            Some((_, hash)) => Some(Some(hash)),
+            // Most lines have none: look for its name before taking the end of the line apart once more.
+            None if memchr::memmem::find(body, GAP_OPEN).is_some() => last_string(body, GAP_OPEN).map(|_| None),
+            None => None,
+        });
         LineEnd { prev: Some(prev), gap }
     }
 }
 
-/// Splits `…,"key":"value` into what stands before the comma and the value, where `open` is `"key":"`.
-///
-/// A value of `width` bytes is looked for first: it is what our writer leaves, and needs one comparison. Any other value
-/// is accepted when it has neither a quote nor a backslash, so that it cannot end, or begin, somewhere else.
-fn last_member<'a>(body: &'a [u8], open: &[u8], width: usize) -> Option<(&'a [u8], &'a [u8])> {
-    let fixed = body.len().checked_sub(width).map(|at| body.split_at(at));
-    let (before, value) = match fixed {
-        Some((before, value)) if before.ends_with(open) => (before, value),
-        _ => {
-            let quote = body.iter().rposition(|&byte| byte == b'"')?;
-            body.split_at(quote + 1)
-        }
-    };
-    if value.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
-        return None;
-    }
+/// Splits `…,"key":"sha256:…` into what stands before the comma and the hash, where `open` is `"key":"`. This is what our
+/// own writer leaves, and is told by its width alone.
+fn last_hash<'a>(body: &'a [u8], open: &[u8]) -> Option<(&'a [u8], LineHash)> {
+    let (before, value) = body.split_at_checked(body.len().checked_sub(LineHash::TEXT_LEN)?)?;
+    let before = member_before(before, open)?;
+    Some((before, LineHash::parse(value)?))
+}
+
+/// What stands before the comma in `…,"key":"value`, for any value that has neither a quote nor a backslash, so that it
+/// cannot end, or begin, somewhere else.
+fn last_string<'a>(body: &'a [u8], open: &[u8]) -> Option<&'a [u8]> {
+    let quote = body.iter().rposition(|&byte| byte == b'"')?;
+    let (before, value) = body.split_at(quote + 1);
+    if value.contains(&b'\\') { None } else { member_before(before, open) }
+}
+
+fn member_before<'a>(before: &'a [u8], open: &[u8]) -> Option<&'a [u8]> {
     let (separator, before) = before.strip_suffix(open)?.split_last()?;
-    matches!(separator, b',' | b'{').then_some((before, value))
+    matches!(separator, b',' | b'{').then_some(before)
 }
 
 #[cfg(test)]
