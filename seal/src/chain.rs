@@ -214,11 +214,11 @@ impl InlineWalker {
             let (line, rest) = block.split_at(end);
             block = &rest[1..];
             if self.partial.is_empty() {
-                self.end_line(line_hash(line), line, line.starts_with(TAMPERED_PREFIX));
+                self.push(LineDigest::of(line));
             } else {
                 self.partial.extend(line);
                 let whole = core::mem::replace(&mut self.partial, PartialLine::new());
-                self.end_line(LineHash::of_hasher(whole.hasher), &whole.tail, whole.head == TAMPERED_PREFIX);
+                self.push(whole.digest());
             }
         }
         self.partial.extend(block);
@@ -230,16 +230,14 @@ impl InlineWalker {
         self.walk
     }
 
-    /// `tail`: the line, or at least its last [`TAIL_LEN`] bytes.
-    fn end_line(&mut self, hash: LineHash, tail: &[u8], says_tampered: bool) {
-        // No more than what is kept of a line that came in pieces, so that the pieces make no difference.
-        let tail = &tail[tail.len().saturating_sub(TAIL_LEN)..];
+    /// Adds the next line, which came whole. Only between lines: no bytes of this line may have been fed.
+    pub(crate) fn push(&mut self, line: LineDigest) {
+        let LineDigest { hash, end, says_tampered } = line;
         let walk = &mut self.walk;
         let number = walk.state.lines() + 1;
         if says_tampered && walk.tampered.is_none() {
             walk.tampered = Some(number);
         }
-        let end = LineEnd::read(tail);
         match end.prev {
             None => {
                 walk.unchained.push(number);
@@ -306,6 +304,38 @@ fn check_link(walk: &mut InlineWalk, number: u64, prev: Prev, gap: Option<Option
     }
 }
 
+/// All that a walk needs to know of one line. It does not depend on any other line, so it may be found out on any core.
+#[derive(Debug)]
+pub(crate) struct LineDigest {
+    hash: LineHash,
+    end: LineEnd,
+    says_tampered: bool,
+}
+
+impl LineDigest {
+    /// Of a line without its newline.
+    pub(crate) fn of(line: &[u8]) -> Self {
+        Self::of_parts(line_hash(line), line, line.starts_with(TAMPERED_PREFIX))
+    }
+
+    /// Of a line of a listed stream, which has no link to be read.
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn without_link(line: &[u8]) -> Self {
+        LineDigest { hash: line_hash(line), end: LineEnd::UNCHAINED, says_tampered: false }
+    }
+
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn hash(&self) -> LineHash {
+        self.hash
+    }
+
+    fn of_parts(hash: LineHash, tail: &[u8], says_tampered: bool) -> Self {
+        // No more than what is kept of a line that came in pieces, so that the pieces make no difference.
+        let end = LineEnd::read(&tail[tail.len().saturating_sub(TAIL_LEN)..]);
+        LineDigest { hash, end, says_tampered }
+    }
+}
+
 /// A line that is not yet at its end.
 #[derive(Debug, Clone)]
 struct PartialLine {
@@ -322,6 +352,10 @@ impl PartialLine {
 
     fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    fn digest(self) -> LineDigest {
+        LineDigest::of_parts(LineHash::of_hasher(self.hasher), &self.tail, self.head == TAMPERED_PREFIX)
     }
 
     fn extend(&mut self, bytes: &[u8]) {

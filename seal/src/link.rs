@@ -131,6 +131,7 @@ pub(crate) enum Prev {
 }
 
 /// The chain's members at the end of a line.
+#[derive(Debug)]
 pub(crate) struct LineEnd {
     pub(crate) prev: Option<Prev>,
     /// `Some(None)`: a `gap_hash` that is not a hash.
@@ -138,7 +139,7 @@ pub(crate) struct LineEnd {
 }
 
 impl LineEnd {
-    const UNCHAINED: LineEnd = LineEnd { prev: None, gap: None };
+    pub(crate) const UNCHAINED: LineEnd = LineEnd { prev: None, gap: None };
 
     /// Reads the end of a line; `tail` is at least its last [`TAIL_LEN`] bytes, or all of it.
     pub(crate) fn read(tail: &[u8]) -> Self {

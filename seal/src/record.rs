@@ -112,6 +112,16 @@ pub trait StreamBytes {
 
     /// Reads the next bytes into `block`; 0 is the end.
     fn read(&mut self, block: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// Feeds everything up to the end to `verifier`. `block` is there to be used.
+    fn feed(&mut self, verifier: &mut StreamVerifier, block: &mut [u8]) -> Result<(), Self::Error> {
+        loop {
+            match self.read(block)? {
+                0 => return Ok(()),
+                read => verifier.update(&block[..read]),
+            }
+        }
+    }
 }
 
 /// What the caller knows of a record before looking at it.
@@ -255,12 +265,7 @@ impl<S: RecordSource> RecordCheck<'_, S> {
         if let Some(pointer) = pointer {
             verifier = verifier.pointed_at_by(pointer.clone());
         }
-        loop {
-            match stream.read(&mut self.block)? {
-                0 => break,
-                read => verifier.update(&self.block[..read]),
-            }
-        }
+        stream.feed(&mut verifier, &mut self.block)?;
         let named_by_first_line = session_of(verifier.beginning());
         let session = session(verifier.beginning());
         let kept = verifier.seal().map(without_hashes);

@@ -11,6 +11,8 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
+#[cfg(all(feature = "std", unix))]
+use crate::chain::LineDigest;
 use crate::chain::{CHAIN_INLINE, CHAIN_LISTED, ChainBreak, InlineWalk, InlineWalker};
 use crate::hash::{LineHash, ListedHasher, line_hash};
 use crate::key::PublicKey;
@@ -151,6 +153,26 @@ impl StreamVerifier {
         match &mut self.walk {
             Walk::Inline(walker) => walker.update(block),
             Walk::Listed(walk) => walk.update(block, &self.seal, self.pointed.as_mut()),
+        }
+    }
+
+    /// How the lines of this stream are digested apart from it; `None` where they cannot be.
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn digester(&self) -> Option<fn(&[u8]) -> LineDigest> {
+        match &self.walk {
+            Walk::Inline(_) => Some(LineDigest::of),
+            Walk::Listed(walk) if walk.lines == Lines::Complete => Some(LineDigest::without_link),
+            Walk::Listed(_) => None,
+        }
+    }
+
+    /// Adds the next line, digested apart by this verifier's [`digester`](Self::digester). Only between lines, and not
+    /// the first: of that one the bytes are needed.
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn push(&mut self, line: LineDigest) {
+        match &mut self.walk {
+            Walk::Inline(walker) => walker.push(line),
+            Walk::Listed(walk) => walk.end_line(line.hash(), &self.seal, self.pointed.as_mut()),
         }
     }
 

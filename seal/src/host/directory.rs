@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::open::Directory;
@@ -9,6 +10,8 @@ use crate::key::PublicKey;
 use crate::record::{Found, Place, RecordExpectation, RecordSource, StreamBytes, TRACE_STREAM, Unfit, verify_record};
 use crate::report::RecordReport;
 use crate::seal::SEAL_SUFFIX;
+#[cfg(unix)]
+use crate::verify::StreamVerifier;
 
 /// The file name of a conversation record.
 pub(crate) const CONVERSATION_FILE: &str = "conversation.jsonl";
@@ -17,6 +20,12 @@ pub(crate) const CONVERSATION_FILE: &str = "conversation.jsonl";
 const MAX_INLINE_SEAL: u64 = 64 * 1024;
 /// A listed seal has 74 bytes a line: room for some fourteen million lines.
 const MAX_LISTED_SEAL: u64 = 1 << 30;
+
+/// A stream shorter than this is hashed on the spot.
+#[cfg(unix)]
+const SMALL: u64 = 4 << 20;
+/// More threads than this cost memory and find the disk or the memory bus busy.
+const MOST_JOBS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// Why a records directory could not be checked. Never a verdict: nothing was learned about the record.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +66,7 @@ pub fn verify_session_records(
 pub struct DirectoryRecord {
     records: Opened,
     conversations: Option<Opened>,
+    jobs: NonZeroUsize,
 }
 
 #[derive(Debug)]
@@ -71,7 +81,14 @@ impl DirectoryRecord {
         Ok(DirectoryRecord {
             records: Opened::open(records_dir)?,
             conversations: conversations.map(Opened::open).transpose()?,
+            jobs: std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(MOST_JOBS)),
         })
+    }
+
+    /// Hashes lines on this many threads at once; unless told otherwise, on as many as there are cores, up to eight.
+    /// The report does not depend on it.
+    pub fn with_jobs(self, jobs: NonZeroUsize) -> Self {
+        DirectoryRecord { jobs, ..self }
     }
 
     fn find(&self, place: Place<'_>, suffix: &str) -> Result<Found<File>, DirectoryError> {
@@ -108,6 +125,8 @@ pub struct FileBytes {
     file: File,
     left: u64,
     path: PathBuf,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are threads on Unix only"))]
+    jobs: NonZeroUsize,
 }
 
 impl StreamBytes for FileBytes {
@@ -126,6 +145,20 @@ impl StreamBytes for FileBytes {
             }
         }
     }
+
+    #[cfg(unix)]
+    fn feed(&mut self, verifier: &mut StreamVerifier, block: &mut [u8]) -> Result<(), DirectoryError> {
+        // Most streams are not worth a thread.
+        while self.left < SMALL {
+            match self.read(block)? {
+                0 => return Ok(()),
+                read => verifier.update(&block[..read]),
+            }
+        }
+        let fed = super::parallel::feed(&self.file, self.left, self.jobs, verifier);
+        self.left = 0;
+        fed.map_err(|cause| DirectoryError::Unreadable { path: self.path.clone(), cause })
+    }
 }
 
 impl RecordSource for DirectoryRecord {
@@ -139,7 +172,7 @@ impl RecordSource for DirectoryRecord {
             Found::File(file) => {
                 let path = self.path_of(place);
                 match file.metadata() {
-                    Ok(metadata) => Found::File(FileBytes { file, left: metadata.len(), path }),
+                    Ok(metadata) => Found::File(FileBytes { file, left: metadata.len(), path, jobs: self.jobs }),
                     Err(cause) => return Err(DirectoryError::Unreadable { path, cause }),
                 }
             }

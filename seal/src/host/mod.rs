@@ -13,6 +13,8 @@ mod conversations;
 #[cfg(unix)]
 mod host_key;
 #[cfg(unix)]
+mod parallel;
+#[cfg(unix)]
 mod sealing;
 #[cfg(unix)]
 mod write;
