@@ -50,7 +50,8 @@ const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 impl fmt::Display for LineHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_text().iter().try_for_each(|&byte| fmt::Write::write_char(f, char::from(byte)))
+        // The text form is ASCII.
+        f.pad(core::str::from_utf8(&self.to_text()).unwrap_or_default())
     }
 }
 

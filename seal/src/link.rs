@@ -48,7 +48,8 @@ pub fn link(event: &str, prev: &LineHash, gap: Option<&LineHash>) -> Result<Stri
         line.push('"');
         line.push_str(key);
         line.push_str("\":\"");
-        line.extend(hash.to_text().map(char::from));
+        // The text form is ASCII.
+        line.push_str(core::str::from_utf8(&hash.to_text()).unwrap_or_default());
         line.push('"');
     };
     if let Some(gap) = gap {

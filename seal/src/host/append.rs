@@ -35,7 +35,8 @@ pub struct ChainHead {
 /// Who appends to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appenders {
-    /// This process alone: a line that it did not write is a rewrite, however well it fits.
+    /// This process alone, which holds the file's lock as long as the chain is open. A line that it did not write is a
+    /// rewrite, however well it fits.
     Sole,
     /// Other processes too: their lines are adopted when they continue from the remembered head.
     Shared,
@@ -126,6 +127,8 @@ pub struct InlineChain {
 /// What this process knows of the file.
 struct Witnessed {
     file: Arc<File>,
+    /// Held between appends only by a sole appender.
+    lock: Option<FileLock>,
     id: FileId,
     chain: ChainState,
     /// Bytes up to the last newline.
@@ -165,6 +168,7 @@ impl InlineChain {
         }
         let mut witnessed = Witnessed {
             file,
+            lock: None,
             id,
             chain: ChainState::new(),
             whole: 0,
@@ -173,10 +177,9 @@ impl InlineChain {
             unrecorded: None,
             inherited: None,
         };
-        {
-            let _lock = FileLock::acquire(&witnessed.file, path)?;
-            witnessed.first_look(path).map_err(io)?;
-        }
+        let lock = FileLock::acquire(&witnessed.file, path)?;
+        witnessed.first_look(path).map_err(io)?;
+        witnessed.lock = (options.appenders == Appenders::Sole).then_some(lock);
         let chain = Arc::new(InlineChain { path: path.into(), options, witnessed: Mutex::new(witnessed) });
         open.push(Arc::downgrade(&chain));
         Ok(chain)
@@ -203,13 +206,10 @@ impl InlineChain {
     pub fn head(&self) -> Result<ChainHead, ChainError> {
         let witnessed = self.lock();
         let io = |cause| ChainError::Io { path: self.path.clone(), cause };
-        match std::fs::symlink_metadata(&self.path) {
-            Ok(now) if id_of(&now) == witnessed.id && now.len() == witnessed.len => return Ok(witnessed.head()),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(ChainHead { head: LineHash::GENESIS, lines: 0 });
-            }
-            Err(cause) => return Err(io(cause)),
+        match look(&self.path).map_err(io)? {
+            Some(now) if now.id == witnessed.id && now.len == witnessed.len => return Ok(witnessed.head()),
+            Some(_) => {}
+            None => return Ok(ChainHead { head: LineHash::GENESIS, lines: 0 }),
         }
         let walk = walk_from(&open_file(&self.path)?, 0, ChainState::new()).map_err(io)?.0;
         Ok(ChainHead { head: walk.state.head(), lines: walk.state.lines() })
@@ -260,17 +260,18 @@ impl InlineChain {
     }
 
     /// Takes the file's lock and brings the memory up to date with the file, or finds it rewritten.
-    fn synchronise(&self, witnessed: &mut Witnessed) -> Result<FileLock, ChainError> {
-        let mut lock = FileLock::acquire(&witnessed.file, &self.path)?;
+    ///
+    /// The lock is held until what is returned is dropped, at least.
+    fn synchronise(&self, witnessed: &mut Witnessed) -> Result<Option<FileLock>, ChainError> {
+        let mut lock = match &witnessed.lock {
+            Some(_) => None,
+            None => Some(FileLock::acquire(&witnessed.file, &self.path)?),
+        };
         let io = |cause| ChainError::Io { path: self.path.clone(), cause };
         let expected = witnessed.head();
-        let now = match std::fs::symlink_metadata(&self.path) {
-            Ok(now) => Some(now),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(cause) => return Err(io(cause)),
-        };
-        let same_file = now.as_ref().filter(|now| id_of(now) == witnessed.id);
-        let rewritten = match same_file.map(MetadataExt::size) {
+        let now = look(&self.path).map_err(io)?;
+        let same_file = now.filter(|now| now.id == witnessed.id);
+        let rewritten = match same_file.map(|file| file.len) {
             Some(len) if len == witnessed.len => false,
             Some(len) if len > witnessed.len => {
                 self.options.appenders == Appenders::Sole || !witnessed.adopt().map_err(io)?
@@ -280,7 +281,10 @@ impl InlineChain {
                 // The name now stands for another file, or for none: go on in the one that a reader will find.
                 witnessed.file = Arc::new(open_file(&self.path)?);
                 witnessed.id = id_of(&witnessed.file.metadata().map_err(io)?);
-                lock = FileLock::acquire(&witnessed.file, &self.path)?;
+                lock = Some(FileLock::acquire(&witnessed.file, &self.path)?);
+                if self.options.appenders == Appenders::Sole {
+                    witnessed.lock = lock.take();
+                }
                 true
             }
         };
@@ -472,6 +476,39 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 fn id_of(metadata: &std::fs::Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
+}
+
+/// What stands under a name now.
+struct Standing {
+    id: FileId,
+    len: u64,
+}
+
+/// Looks at what stands at `path`, links not followed; `None` when there is nothing.
+///
+/// Only what is needed is asked for: a kernel that has told a file's times makes the next write record a new time of its
+/// own, which costs more than the write.
+#[cfg(target_os = "linux")]
+fn look(path: &Path) -> io::Result<Option<Standing>> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO | StatxFlags::SIZE) {
+        Ok(found) => {
+            let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+            Ok(Some(Standing { id: (device, found.stx_ino), len: found.stx_size }))
+        }
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Looks at what stands at `path`, links not followed; `None` when there is nothing.
+#[cfg(not(target_os = "linux"))]
+fn look(path: &Path) -> io::Result<Option<Standing>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(Standing { id: id_of(&found), len: found.len() })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The file's exclusive lock, let go of when dropped.
