@@ -33,7 +33,15 @@ pub struct ChainState {
     lines: u64,
     last: LineHash,
     chained: u64,
-    gap: Option<ListedHasher>,
+    gap: Option<Gap>,
+}
+
+/// Lines without a link at the end of a chain.
+#[derive(Debug, Clone)]
+struct Gap {
+    /// The first line that the next chained line has to bind: the last chained one, where there is one.
+    first: u64,
+    hashes: ListedHasher,
 }
 
 impl ChainState {
@@ -59,7 +67,7 @@ impl ChainState {
 
     /// What the next line must carry as `gap_hash`: `None` unless the chain ends with lines that have no link.
     pub fn gap_hash(&self) -> Option<LineHash> {
-        self.gap.as_ref().map(ListedHasher::head)
+        self.gap.as_ref().map(|gap| gap.hashes.head())
     }
 
     /// Adds a line that carries a link. The caller vouches for the link.
@@ -72,13 +80,13 @@ impl ChainState {
     /// Adds a line that carries none: a line torn by a crash, or one of another writer.
     pub fn push_unchained(&mut self, hash: LineHash) {
         let gap = self.gap.get_or_insert_with(|| {
-            let mut gap = ListedHasher::new();
+            let mut hashes = ListedHasher::new();
             if self.lines > 0 {
-                gap.push(&self.last);
+                hashes.push(&self.last);
             }
-            gap
+            Gap { first: self.lines.max(1), hashes }
         });
-        gap.push(&hash);
+        gap.hashes.push(&hash);
         self.advance(hash);
     }
 
@@ -163,6 +171,24 @@ pub struct InlineWalk {
     pub foreign_genesis: bool,
     /// The first line in which the host says that it found the file rewritten.
     pub tampered: Option<u64>,
+    /// Lines that end in a carriage return, which no writer of ours leaves.
+    pub carriage_returns: u64,
+}
+
+impl InlineWalk {
+    fn after(state: ChainState) -> Self {
+        InlineWalk {
+            state,
+            torn_bytes: 0,
+            broken: None,
+            watched: None,
+            unchained: LineRanges::default(),
+            unbound_through: 0,
+            foreign_genesis: false,
+            tampered: None,
+            carriage_returns: 0,
+        }
+    }
 }
 
 /// Walks an inline chain, fed with blocks of bytes of any size. Its memory does not depend on the length of a line or of
@@ -182,20 +208,25 @@ impl InlineWalker {
 
     /// After the lines of `state`. The first byte fed is the first of the next line.
     pub fn resume(state: ChainState) -> Self {
-        InlineWalker {
-            walk: InlineWalk {
-                state,
-                torn_bytes: 0,
-                broken: None,
-                watched: None,
-                unchained: LineRanges::default(),
-                unbound_through: 0,
-                foreign_genesis: false,
-                tampered: None,
-            },
-            watched_line: None,
-            partial: PartialLine::new(),
-        }
+        InlineWalker { walk: InlineWalk::after(state), watched_line: None, partial: PartialLine::new() }
+    }
+
+    /// The same place in the stream, with nothing found yet: what is found from here on is new.
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn onwards(self) -> Self {
+        InlineWalker { walk: InlineWalk::after(self.walk.state), watched_line: None, partial: self.partial }
+    }
+
+    /// What was found so far. Bytes after the last newline are in [`torn_bytes`](Self::torn_bytes).
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn so_far(&self) -> &InlineWalk {
+        &self.walk
+    }
+
+    /// Bytes fed since the last newline.
+    #[cfg(all(feature = "std", unix))]
+    pub(crate) fn torn_bytes(&self) -> u64 {
+        self.partial.len
     }
 
     /// Keeps the hash of line `line`, counted from 1: the line that a seal says is the last it covers. Line 0 is the
@@ -232,9 +263,10 @@ impl InlineWalker {
 
     /// Adds the next line, which came whole. Only between lines: no bytes of this line may have been fed.
     pub(crate) fn push(&mut self, line: LineDigest) {
-        let LineDigest { hash, end, says_tampered } = line;
+        let LineDigest { hash, ends_in_return, end, says_tampered } = line;
         let walk = &mut self.walk;
         let number = walk.state.lines() + 1;
+        walk.carriage_returns += u64::from(ends_in_return);
         if says_tampered && walk.tampered.is_none() {
             walk.tampered = Some(number);
         }
@@ -286,28 +318,32 @@ fn check_link(walk: &mut InlineWalk, number: u64, prev: Prev, gap: Option<Option
     if prev != Prev::Hash(walk.state.head()) {
         return break_at(number - 1, alloc::format!("line {} is not the line that line {number} follows", number - 1));
     }
-    match (walk.state.gap_hash(), gap) {
-        (None, None) => None,
-        (None, Some(_)) => {
-            break_at(number, alloc::format!("line {number} carries a gap_hash, but follows a chained line"))
-        }
-        (Some(_), None) => {
+    let Some(open) = &walk.state.gap else {
+        let reason = || alloc::format!("line {number} carries a gap_hash, but follows a chained line");
+        return gap.and_then(|_| break_at(number, reason()));
+    };
+    match gap {
+        None => {
             // This link binds line `number - 1`, which binds nothing itself.
             walk.unbound_through = walk.unbound_through.max(number - 2);
             None
         }
-        (Some(expected), Some(found)) if found == Some(expected) => None,
-        (Some(_), Some(_)) => break_at(
-            number - 1,
-            alloc::format!("a line before line {number} is not among those that its gap_hash binds"),
-        ),
+        Some(found) if found == Some(open.hashes.head()) => None,
+        Some(_) => {
+            let (first, last) = (open.first, number - 1);
+            break_at(
+                first,
+                alloc::format!("one of lines {first}..={last} is not what line {number} binds by its gap_hash"),
+            )
+        }
     }
 }
 
 /// All that a walk needs to know of one line. It does not depend on any other line, so it may be found out on any core.
 #[derive(Debug)]
 pub(crate) struct LineDigest {
-    hash: LineHash,
+    pub(crate) hash: LineHash,
+    pub(crate) ends_in_return: bool,
     end: LineEnd,
     says_tampered: bool,
 }
@@ -319,20 +355,19 @@ impl LineDigest {
     }
 
     /// Of a line of a listed stream, which has no link to be read.
-    #[cfg(all(feature = "std", unix))]
     pub(crate) fn without_link(line: &[u8]) -> Self {
-        LineDigest { hash: line_hash(line), end: LineEnd::UNCHAINED, says_tampered: false }
+        Self::listed(line_hash(line), line.last().copied())
     }
 
-    #[cfg(all(feature = "std", unix))]
-    pub(crate) fn hash(&self) -> LineHash {
-        self.hash
+    /// Of a line of a listed stream that came in pieces.
+    pub(crate) fn listed(hash: LineHash, last: Option<u8>) -> Self {
+        LineDigest { hash, ends_in_return: last == Some(b'\r'), end: LineEnd::UNCHAINED, says_tampered: false }
     }
 
     fn of_parts(hash: LineHash, tail: &[u8], says_tampered: bool) -> Self {
         // No more than what is kept of a line that came in pieces, so that the pieces make no difference.
         let end = LineEnd::read(&tail[tail.len().saturating_sub(TAIL_LEN)..]);
-        LineDigest { hash, end, says_tampered }
+        LineDigest { hash, ends_in_return: tail.last() == Some(&b'\r'), end, says_tampered }
     }
 }
 
@@ -426,8 +461,8 @@ mod tests {
         let good = walk(text.as_bytes());
         assert_eq!((good.broken, good.unbound_through, good.unchained.to_string()), (None, 0, "lines 2..=3".into()));
         // The first line of the gap is bound by the gap hash alone.
-        assert_eq!(walk(text.replacen("torn", "TORN", 1).as_bytes()).broken.unwrap().line, 3);
-        assert_eq!(walk(text.replacen("\"a\"", "\"A\"", 1).as_bytes()).broken.unwrap().line, 3);
+        assert_eq!(walk(text.replacen("torn", "TORN", 1).as_bytes()).broken.unwrap().line, 1);
+        assert_eq!(walk(text.replacen("\"a\"", "\"A\"", 1).as_bytes()).broken.unwrap().line, 1);
 
         let unbound = link("{\"event\":\"b\"}", &state.head(), None).unwrap();
         let text = alloc::format!("{first}\n{{\"torn\nmore\n{unbound}\n");

@@ -17,7 +17,8 @@
 //! |---|---|
 //! | `hash` | line hashes, listed heads, key ids |
 //! | `link` | one line of a chain: giving it its link, reading the link |
-//! | `chain` | continuing and walking a chain |
+//! | `chain` | continuing and walking an inline chain |
+//! | `listed` | walking a stream whose line hashes stand in its seal |
 //! | `key` | public keys |
 //! | `seal` | the seal file and what it signs |
 //! | `verdict`, `report` | how a stream reads, and the report of a check |
@@ -46,6 +47,7 @@ mod chain;
 mod hash;
 mod key;
 mod link;
+mod listed;
 mod record;
 mod report;
 mod seal;
@@ -62,6 +64,7 @@ pub use chain::{
 pub use hash::{GENESIS, KeyId, LineHash, ListedHasher, key_id_of, line_hash, listed_head};
 pub use key::{KeyError, PublicKey};
 pub use link::{GAP_HASH_KEY, LinkError, PREV_HASH_KEY, link};
+pub use listed::Lines;
 pub use record::{
     COMPLETION_STREAM, CONVERSATION_STREAM_PREFIX, CONVERSATIONS_DIR, EVAL_STREAM, Found, Place, RecordExpectation,
     RecordSource, StreamBytes, TRACE_STREAM, Unfit, conversation_stream, verify_record,
@@ -75,7 +78,7 @@ pub use text::escape;
 pub use verdict::{
     EXIT_ABSENT, EXIT_CHANGED, EXIT_ERROR, EXIT_UNSEALED, EXIT_UNVERIFIABLE, EXIT_VERIFIED, Verdict, worst,
 };
-pub use verify::{ChainKind, Expectation, Lines, StreamVerifier, verify_inline, verify_listed};
+pub use verify::{ChainKind, Expectation, StreamVerifier, verify_inline, verify_listed};
 
 #[cfg(feature = "std")]
 pub use host::{DirectoryError, DirectoryRecord, FileBytes, verify_session_records};

@@ -11,10 +11,11 @@ use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use crate::key::PublicKey;
+use crate::listed::Lines;
 use crate::report::{PublicKeyReport, REPORT_SCHEMA, RecordReport, StreamReport};
 use crate::seal::{ConversationPointer, Seal, SealDraft};
 use crate::verdict::{Verdict, worst};
-use crate::verify::{Expectation, Lines, StreamVerifier};
+use crate::verify::{Expectation, StreamVerifier};
 
 /// The trace's stream name, and its file name in the records directory.
 pub const TRACE_STREAM: &str = "trace.jsonl";

@@ -9,13 +9,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use sha2::{Digest, Sha256};
-
-#[cfg(all(feature = "std", unix))]
-use crate::chain::LineDigest;
-use crate::chain::{CHAIN_INLINE, CHAIN_LISTED, ChainBreak, InlineWalk, InlineWalker};
-use crate::hash::{LineHash, ListedHasher, line_hash};
+use crate::chain::{CHAIN_INLINE, CHAIN_LISTED, ChainBreak, InlineWalk, InlineWalker, LineDigest};
+use crate::hash::LineHash;
 use crate::key::PublicKey;
+use crate::listed::{LineEnds, Lines, ListedWalk, ListedWalker, Pointed, is_truncated_record};
 use crate::report::StreamReport;
 use crate::seal::{ConversationPointer, Seal, SealError, members_message};
 use crate::verdict::Verdict;
@@ -71,15 +68,6 @@ pub fn verify_listed(expectation: &Expectation<'_>, stream: &[u8], lines: Lines,
     verifier.finish(expectation)
 }
 
-/// What counts as a line of a listed stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
-    /// The bytes before each newline.
-    Complete,
-    /// The whole file, its newlines included, is one line.
-    WholeFile,
-}
-
 /// Bytes of the first line that are kept: enough for the envelope of an event or the header of a conversation record.
 const BEGINNING_LEN: usize = 64 * 1024;
 
@@ -90,7 +78,6 @@ const BEGINNING_LEN: usize = 64 * 1024;
 pub struct StreamVerifier {
     seal: SealState,
     walk: Walk,
-    pointed: Option<Pointed>,
     beginning: Vec<u8>,
     beginning_ended: bool,
 }
@@ -103,14 +90,7 @@ enum SealState {
 
 enum Walk {
     Inline(Box<InlineWalker>),
-    Listed(ListedWalk),
-}
-
-/// A pointer to a prefix of this stream, from another stream's seal, and the head that the prefix has.
-struct Pointed {
-    pointer: ConversationPointer,
-    hasher: ListedHasher,
-    head: Option<LineHash>,
+    Listed(Box<ListedWalker>),
 }
 
 impl StreamVerifier {
@@ -126,18 +106,18 @@ impl StreamVerifier {
 
     /// For a listed stream.
     pub fn listed(lines: Lines, seal: Option<&[u8]>) -> Self {
-        Self::new(SealState::read(seal), Walk::Listed(ListedWalk::new(lines)))
+        Self::new(SealState::read(seal), Walk::Listed(Box::new(ListedWalker::new(lines))))
     }
 
     fn new(seal: SealState, walk: Walk) -> Self {
-        StreamVerifier { seal, walk, pointed: None, beginning: Vec::new(), beginning_ended: false }
+        StreamVerifier { seal, walk, beginning: Vec::new(), beginning_ended: false }
     }
 
-    /// Also requires that the stream's first lines are still those that `pointer` names.
+    /// Also requires that a listed stream's first lines are still those that `pointer` names.
     pub fn pointed_at_by(mut self, pointer: ConversationPointer) -> Self {
-        let hasher = ListedHasher::new();
-        let head = (pointer.lines == 0).then(|| hasher.head());
-        self.pointed = Some(Pointed { pointer, hasher, head });
+        if let Walk::Listed(walker) = &mut self.walk {
+            walker.point_at(pointer);
+        }
         self
     }
 
@@ -152,7 +132,7 @@ impl StreamVerifier {
         }
         match &mut self.walk {
             Walk::Inline(walker) => walker.update(block),
-            Walk::Listed(walk) => walk.update(block, &self.seal, self.pointed.as_mut()),
+            Walk::Listed(walker) => walker.update(block, self.seal.line_hashes()),
         }
     }
 
@@ -161,7 +141,7 @@ impl StreamVerifier {
     pub(crate) fn digester(&self) -> Option<fn(&[u8]) -> LineDigest> {
         match &self.walk {
             Walk::Inline(_) => Some(LineDigest::of),
-            Walk::Listed(walk) if walk.lines == Lines::Complete => Some(LineDigest::without_link),
+            Walk::Listed(walker) if walker.counts() == Lines::Complete => Some(LineDigest::without_link),
             Walk::Listed(_) => None,
         }
     }
@@ -172,7 +152,7 @@ impl StreamVerifier {
     pub(crate) fn push(&mut self, line: LineDigest) {
         match &mut self.walk {
             Walk::Inline(walker) => walker.push(line),
-            Walk::Listed(walk) => walk.end_line(line.hash(), &self.seal, self.pointed.as_mut()),
+            Walk::Listed(walker) => walker.push(&line, self.seal.line_hashes()),
         }
     }
 
@@ -197,11 +177,16 @@ impl StreamVerifier {
         };
         let mut seen = match self.walk {
             Walk::Inline(walker) => Seen::of_inline(walker.finish(), &self.seal),
-            Walk::Listed(walk) => walk.finish(&self.seal, self.pointed, &self.beginning),
+            Walk::Listed(walker) => {
+                Seen::of_listed(walker.finish(self.seal.line_hashes()), &self.seal, &self.beginning)
+            }
         };
         let mut notes = core::mem::take(&mut seen.notes);
         let signed = self.seal.signed(expectation.keys, &mut notes);
         let (verdict, detail) = judge(&seen, &self.seal, &signed, chain, expectation);
+        if verdict != Verdict::Verified {
+            note_rewriting(&seen, &self.beginning, &mut notes);
+        }
         let seal = match &self.seal {
             SealState::Present(seal) => Some(seal),
             SealState::Missing | SealState::Refused(_) => None,
@@ -229,6 +214,8 @@ impl StreamVerifier {
 struct Seen {
     lines: u64,
     torn_bytes: u64,
+    /// Newlines, and how many of them follow a carriage return.
+    line_ends: LineEnds,
     /// The first contradiction between the bytes and the chain or the seal.
     contradiction: Option<Contradiction>,
     /// There is no chain to check: no line carries a link.
@@ -293,6 +280,7 @@ impl Seen {
         Seen {
             lines,
             torn_bytes: walk.torn_bytes,
+            line_ends: LineEnds { newlines: lines, after_returns: walk.carriage_returns },
             contradiction: earliest([broken, tampered, by_seal]),
             unchained: !chained && lines > 0,
             chain_intact_through: (chained || lines == 0).then_some(lines),
@@ -301,9 +289,55 @@ impl Seen {
     }
 }
 
+impl Seen {
+    fn of_listed(walk: ListedWalk, seal: &SealState, beginning: &[u8]) -> Self {
+        let ListedWalk { lines, counted_as, torn_bytes, line_ends, edited, pointed } = walk;
+        let sealed = seal.line_hashes().map(|hashes| hashes.len() as u64);
+        let edited = edited.map(|line| Contradiction {
+            line: Some(line),
+            reason: match counted_as {
+                Lines::Complete => format!("line {line} is not what was sealed"),
+                Lines::WholeFile => "the file is not what was sealed".into(),
+            },
+            by_seal: true,
+        });
+        let missing = sealed.filter(|&sealed| sealed > lines).map(|sealed| fewer_lines(lines, sealed));
+        let mut notes = Vec::new();
+        note_torn_bytes(torn_bytes, &mut notes);
+        let moved = pointed.and_then(|pointed| compare_pointed(pointed, beginning, &mut notes));
+        Seen {
+            lines,
+            torn_bytes,
+            line_ends,
+            contradiction: earliest([edited, missing]).or(moved),
+            unchained: false,
+            chain_intact_through: sealed.map(|sealed| sealed.min(lines)),
+            notes,
+        }
+    }
+}
+
 fn note_torn_bytes(torn_bytes: u64, notes: &mut Vec<String>) {
     if torn_bytes > 0 {
         notes.push(format!("{torn_bytes} bytes after the last newline are not a whole line"));
+    }
+}
+
+/// What a copy through some tools does to a file, told apart from what people do to it.
+fn note_rewriting(seen: &Seen, beginning: &[u8], notes: &mut Vec<String>) {
+    let LineEnds { newlines, after_returns } = seen.line_ends;
+    if after_returns > 0 {
+        let which = if after_returns == newlines {
+            "every line ends".into()
+        } else {
+            format!("{after_returns} of {newlines} lines end")
+        };
+        notes.push(format!("{which} in CR LF: it went through something that rewrites line ends"));
+    }
+    if beginning.starts_with(b"\xef\xbb\xbf") {
+        notes.push(
+            "it begins with a byte order mark, which is part of line 1: it went through something that adds one".into(),
+        );
     }
 }
 
@@ -319,115 +353,23 @@ fn earliest(found: impl IntoIterator<Item = Option<Contradiction>>) -> Option<Co
     found.into_iter().flatten().min_by_key(|found| found.line.unwrap_or(0))
 }
 
-/// A walk over a listed stream: line hashes compared with the seal's as they come.
-struct ListedWalk {
-    lines: Lines,
-    count: u64,
-    partial: Sha256,
-    partial_len: u64,
-    bad: Option<u64>,
-}
-
-impl ListedWalk {
-    fn new(lines: Lines) -> Self {
-        ListedWalk { lines, count: 0, partial: Sha256::new(), partial_len: 0, bad: None }
+/// What became of the lines that another stream's seal points at.
+fn compare_pointed(pointed: Pointed, beginning: &[u8], notes: &mut Vec<String>) -> Option<Contradiction> {
+    let Pointed { pointer, head, .. } = pointed;
+    if head == Some(pointer.head) {
+        return None;
     }
-
-    fn update(&mut self, mut block: &[u8], seal: &SealState, mut pointed: Option<&mut Pointed>) {
-        if self.lines == Lines::Complete {
-            while let Some(end) = memchr::memchr(b'\n', block) {
-                let (line, rest) = block.split_at(end);
-                block = &rest[1..];
-                let hash = if self.partial_len == 0 {
-                    line_hash(line)
-                } else {
-                    self.partial.update(line);
-                    self.partial_len = 0;
-                    LineHash::of_hasher(core::mem::take(&mut self.partial))
-                };
-                self.end_line(hash, seal, pointed.as_deref_mut());
-            }
-        }
-        self.partial.update(block);
-        self.partial_len += block.len() as u64;
+    if is_truncated_record(beginning) {
+        notes.push(
+            "the record was truncated by policy after the session: what the trace's seal points at is gone".into(),
+        );
+        return None;
     }
-
-    fn end_line(&mut self, hash: LineHash, seal: &SealState, pointed: Option<&mut Pointed>) {
-        let index = self.count as usize;
-        self.count += 1;
-        let recorded = seal.line_hashes().and_then(|hashes| hashes.get(index));
-        if self.bad.is_none() && recorded.is_some_and(|recorded| *recorded != hash) {
-            self.bad = Some(self.count);
-        }
-        if let Some(pointed) = pointed
-            && pointed.head.is_none()
-        {
-            pointed.hasher.push(&hash);
-            if self.count == pointed.pointer.lines {
-                pointed.head = Some(pointed.hasher.head());
-            }
-        }
-    }
-
-    fn finish(mut self, seal: &SealState, mut pointed: Option<Pointed>, beginning: &[u8]) -> Seen {
-        if self.lines == Lines::WholeFile {
-            self.partial_len = 0;
-            let hash = LineHash::of_hasher(core::mem::take(&mut self.partial));
-            self.end_line(hash, seal, pointed.as_mut());
-        }
-        let sealed = seal.line_hashes().map(|hashes| hashes.len() as u64);
-        let edited = self.bad.map(|line| Contradiction {
-            line: Some(line),
-            reason: match self.lines {
-                Lines::Complete => format!("line {line} is not what was sealed"),
-                Lines::WholeFile => "the file is not what was sealed".into(),
-            },
-            by_seal: true,
-        });
-        let missing = sealed.filter(|&sealed| sealed > self.count).map(|sealed| fewer_lines(self.count, sealed));
-        let mut notes = Vec::new();
-        note_torn_bytes(self.partial_len, &mut notes);
-        let moved = pointed.and_then(|pointed| pointed.compare(beginning, &mut notes));
-        Seen {
-            lines: self.count,
-            torn_bytes: self.partial_len,
-            contradiction: earliest([edited, missing]).or(moved),
-            unchained: false,
-            chain_intact_through: sealed.map(|sealed| sealed.min(self.count)),
-            notes,
-        }
-    }
-}
-
-impl Pointed {
-    fn compare(self, beginning: &[u8], notes: &mut Vec<String>) -> Option<Contradiction> {
-        let Pointed { pointer, head, .. } = self;
-        if head == Some(pointer.head) {
-            return None;
-        }
-        if is_truncated_record(beginning) {
-            notes.push(
-                "the record was truncated by policy after the session: what the trace's seal points at is gone".into(),
-            );
-            return None;
-        }
-        let reason = match head {
-            None => format!("the trace's seal points at {} lines of it, and fewer are left", pointer.lines),
-            Some(_) => format!("its first {} lines are not those that the trace's seal points at", pointer.lines),
-        };
-        Some(Contradiction { line: None, reason, by_seal: true })
-    }
-}
-
-/// Whether the first line of a conversation record is a header that says that the record was truncated.
-pub(crate) fn is_truncated_record(first_line: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Header {
-        r#type: String,
-        truncated: Option<serde::de::IgnoredAny>,
-    }
-    serde_json::from_slice::<Header>(first_line)
-        .is_ok_and(|header| header.r#type == "murmur.record" && header.truncated.is_some())
+    let reason = match head {
+        None => format!("the trace's seal points at {} lines of it, and fewer are left", pointer.lines),
+        Some(_) => format!("its first {} lines are not those that the trace's seal points at", pointer.lines),
+    };
+    Some(Contradiction { line: None, reason, by_seal: true })
 }
 
 impl SealState {

@@ -6,18 +6,16 @@
 //! file that is shorter, or another one, or that goes on from anything but the remembered head, was rewritten. That is
 //! written into the record as an event, and from then on this process seals it no more.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::fs::OFlags;
-
+use super::chain_file::{FileId, FileLock, Missing, feed, id_of, look, open_file, real_path};
 use super::host_key::HostKey;
 use super::sealing::{SealingError, read_seal, write_seal};
-use crate::chain::{ChainState, InlineWalk, InlineWalker, TAMPERED_EVENT};
+use crate::chain::{ChainState, InlineWalker, TAMPERED_EVENT};
 use crate::hash::{LineHash, line_hash};
 use crate::link::{LinkError, link};
 use crate::seal::{ConversationPointer, Seal, SealDraft, SealedHead};
@@ -66,8 +64,8 @@ impl Tampering {
 pub struct ChainOptions {
     /// Who appends to the file.
     pub appenders: Appenders,
-    /// Told once when the file was rewritten; answers with the event to record it with: a compact JSON object that begins
-    /// with the member `event_type`, whose value is [`TAMPERED_EVENT`].
+    /// Told whenever the file is found rewritten; answers with the event to record it with: a compact JSON object that
+    /// begins with the member `event_type`, whose value is [`TAMPERED_EVENT`].
     pub on_tampering: Box<dyn Fn(&Tampering) -> String + Send + Sync>,
 }
 
@@ -114,9 +112,6 @@ pub enum ChainError {
     Replaced(PathBuf),
 }
 
-/// How long an append waits for another process's lock.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-
 /// One file's chain, shared by every appender of this process.
 pub struct InlineChain {
     path: PathBuf,
@@ -130,10 +125,9 @@ struct Witnessed {
     /// Held between appends only by a sole appender.
     lock: Option<FileLock>,
     id: FileId,
-    chain: ChainState,
-    /// Bytes up to the last newline.
-    whole: u64,
-    /// All bytes: more than `whole` where the last line is torn.
+    /// The chain as this process saw it, at the end of the file: also of a torn last line, every byte it saw.
+    walker: InlineWalker,
+    /// Bytes of the file.
     len: u64,
     tampering: Option<Tampering>,
     /// Found, but not yet written into the record.
@@ -141,8 +135,6 @@ struct Witnessed {
     /// A seal that stood beside the file when it was opened, not yet checked with a key.
     inherited: Option<Seal>,
 }
-
-type FileId = (u64, u64);
 
 /// The chains that are open in this process.
 static OPEN: LazyLock<Mutex<Vec<Weak<InlineChain>>>> = LazyLock::new(Mutex::default);
@@ -153,6 +145,15 @@ impl InlineChain {
     /// A file that already has lines is walked once; where it has a seal, that must hold for a prefix of it, or the file
     /// counts as rewritten.
     pub fn open(path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
+        Self::open_or(Missing::Create, path, options)
+    }
+
+    /// The chain of the file at `path`, which is open in this process or exists.
+    pub(crate) fn open_existing(path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
+        Self::open_or(Missing::Refuse, path, options)
+    }
+
+    fn open_or(missing: Missing, path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
         let io = |cause| ChainError::Io { path: path.into(), cause };
         let path = &real_path(path).map_err(io)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +162,7 @@ impl InlineChain {
         if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.path == *path) {
             return Ok(chain);
         }
-        let file = Arc::new(open_file(path)?);
+        let file = Arc::new(open_file(path, missing)?);
         let id = id_of(&file.metadata().map_err(io)?);
         if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.lock().id == id) {
             return Ok(chain);
@@ -170,8 +171,7 @@ impl InlineChain {
             file,
             lock: None,
             id,
-            chain: ChainState::new(),
-            whole: 0,
+            walker: InlineWalker::new(),
             len: 0,
             tampering: None,
             unrecorded: None,
@@ -211,8 +211,9 @@ impl InlineChain {
             Some(_) => {}
             None => return Ok(ChainHead { head: LineHash::GENESIS, lines: 0 }),
         }
-        let walk = walk_from(&open_file(&self.path)?, 0, ChainState::new()).map_err(io)?.0;
-        Ok(ChainHead { head: walk.state.head(), lines: walk.state.lines() })
+        let mut walker = InlineWalker::new();
+        feed(&open_file(&self.path, Missing::Refuse)?, 0, &mut walker).map_err(io)?;
+        Ok(head_of(&walker.so_far().state))
     }
 
     /// Whether this process found the file rewritten, and what it found.
@@ -239,7 +240,7 @@ impl InlineChain {
         if witnessed.tampering.is_some() {
             return Err(SealingError::Rewritten(self.path.clone()));
         }
-        if witnessed.len > witnessed.whole || witnessed.chain.gap_hash().is_some() {
+        if witnessed.walker.torn_bytes() > 0 || witnessed.chain().gap_hash().is_some() {
             return Err(SealingError::TornEnd(self.path.clone()));
         }
         witnessed.check_inherited(stream, key, &self.path)?;
@@ -279,9 +280,10 @@ impl InlineChain {
             Some(_) => true,
             None => {
                 // The name now stands for another file, or for none: go on in the one that a reader will find.
-                witnessed.file = Arc::new(open_file(&self.path)?);
-                witnessed.id = id_of(&witnessed.file.metadata().map_err(io)?);
-                lock = Some(FileLock::acquire(&witnessed.file, &self.path)?);
+                let file = Arc::new(open_file(&self.path, Missing::Create)?);
+                let id = id_of(&file.metadata().map_err(io)?);
+                lock = Some(FileLock::acquire(&file, &self.path)?);
+                (witnessed.file, witnessed.id) = (file, id);
                 if self.options.appenders == Appenders::Sole {
                     witnessed.lock = lock.take();
                 }
@@ -289,28 +291,28 @@ impl InlineChain {
             }
         };
         if rewritten {
-            let found = witnessed.walk_all().map_err(io)?;
-            if witnessed.tampering.is_none() {
-                witnessed.found_rewritten(Tampering { expected, found });
-            }
+            let found = witnessed.walk(InlineWalker::new()).map_err(io)?;
+            witnessed.found_rewritten(Tampering { expected, found });
         }
-        if let Some(tampering) = witnessed.unrecorded.take() {
+        if let Some(tampering) = witnessed.unrecorded {
             witnessed.write(&(self.options.on_tampering)(&tampering), &self.path)?;
+            witnessed.unrecorded = None;
         }
         Ok(lock)
     }
 }
 
 impl Witnessed {
+    fn chain(&self) -> &ChainState {
+        &self.walker.so_far().state
+    }
+
     fn head(&self) -> ChainHead {
-        ChainHead { head: self.chain.head(), lines: self.chain.lines() }
+        head_of(self.chain())
     }
 
     /// Walks a file that this process did not begin, and compares it with the seal beside it.
     fn first_look(&mut self, path: &Path) -> io::Result<()> {
-        if self.file.metadata()?.len() == 0 {
-            return Ok(());
-        }
         let seal = match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
             (Some(parent), Some(name)) => read_seal(parent, name),
             _ => Ok(None),
@@ -324,14 +326,16 @@ impl Witnessed {
         if let Some(seal) = &seal {
             walker = walker.watch(seal.draft.lines);
         }
-        let walk = self.walk_with(walker)?;
+        self.walk(walker)?;
+        let walk = self.walker.so_far();
+        let says_so = walk.tampered.is_some();
         let holds = seal.as_ref().is_none_or(|seal| walk.watched == Some(seal.draft.head));
-        if unreadable || !holds || walk.broken.is_some() || walk.tampered.is_some() {
+        if unreadable || !holds || walk.broken.is_some() || says_so {
             let found = self.head();
             let expected = seal.map_or(found, |seal| ChainHead { head: seal.draft.head, lines: seal.draft.lines });
             self.found_rewritten(Tampering { expected, found });
-            if walk.tampered.is_some() {
-                self.unrecorded = None; // the record says so already
+            if says_so {
+                self.unrecorded = None; // the record does so already
             }
         } else {
             self.inherited = seal;
@@ -339,8 +343,9 @@ impl Witnessed {
         Ok(())
     }
 
+    /// Every time is recorded, not the first alone: the record of an earlier one may be what was taken away.
     fn found_rewritten(&mut self, tampering: Tampering) {
-        self.tampering = Some(tampering);
+        self.tampering.get_or_insert(tampering);
         self.unrecorded = Some(tampering);
     }
 
@@ -359,185 +364,56 @@ impl Witnessed {
         Ok(())
     }
 
-    /// Reads what other processes appended. Whether it continues from the remembered head.
+    /// Reads what other processes appended. Whether it continues from what this process saw last.
     fn adopt(&mut self) -> io::Result<bool> {
-        let (walk, len) = walk_from(&self.file, self.whole, self.chain.clone())?;
-        let continues = walk.broken.is_none() && walk.tampered.is_none() && walk.unbound_through == 0;
+        let mut walker = self.walker.clone().onwards();
+        let len = feed(&self.file, self.len, &mut walker)?;
+        let found = walker.so_far();
+        let continues = found.broken.is_none() && found.tampered.is_none() && found.unbound_through == 0;
         if continues {
-            self.take(walk, len);
+            (self.walker, self.len) = (walker, len);
         }
         Ok(continues)
     }
 
-    fn walk_all(&mut self) -> io::Result<ChainHead> {
-        self.walk_with(InlineWalker::new())?;
+    /// Reads the file from its start, whatever it holds.
+    fn walk(&mut self, mut walker: InlineWalker) -> io::Result<ChainHead> {
+        self.len = feed(&self.file, 0, &mut walker)?;
+        self.walker = walker;
         Ok(self.head())
     }
 
-    fn walk_with(&mut self, walker: InlineWalker) -> io::Result<InlineWalk> {
-        let (walk, len) = feed(&self.file, 0, walker)?;
-        self.take(walk.clone(), len);
-        Ok(walk)
-    }
-
-    fn take(&mut self, walk: InlineWalk, len: u64) {
-        self.len = len;
-        self.whole = len - walk.torn_bytes;
-        self.chain = walk.state;
-    }
-
-    /// Writes one line in one go, after ending a torn one.
+    /// Writes one line in one go, after ending a torn one. That one may carry a link all the same: it may lack its newline
+    /// alone.
     fn write(&mut self, event: &str, path: &Path) -> Result<(), ChainError> {
-        let io = |cause| ChainError::Io { path: path.into(), cause };
-        let mut chain = self.chain.clone();
-        let torn = self.len > self.whole;
+        let torn = self.walker.torn_bytes() > 0;
         if torn {
-            chain.push_unchained(self.torn_line_hash().map_err(io)?);
+            let mut ended = self.walker.clone();
+            ended.update(b"\n");
+            return self.write_after(ended.so_far().state.clone(), "\n", event, path);
         }
-        let mut line = link(event, &chain.head(), chain.gap_hash().as_ref())?;
-        chain.push_chained(line_hash(line.as_bytes()));
-        line.push('\n');
-        if torn {
-            line.insert(0, '\n');
+        self.write_after(self.chain().clone(), "", event, path)
+    }
+
+    fn write_after(&mut self, mut chain: ChainState, end: &str, event: &str, path: &Path) -> Result<(), ChainError> {
+        let mut bytes = link(event, &chain.head(), chain.gap_hash().as_ref())?;
+        chain.push_chained(line_hash(bytes.as_bytes()));
+        bytes.push('\n');
+        bytes.insert_str(0, end);
+        if let Err(cause) = (&*self.file).write_all(bytes.as_bytes()) {
+            // Part of it may be in the file. It is this process's own, so it is remembered, not suspected.
+            let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
+            let written = usize::try_from(len.saturating_sub(self.len)).unwrap_or(usize::MAX).min(bytes.len());
+            self.walker.update(&bytes.as_bytes()[..written]);
+            self.len += written as u64;
+            return Err(ChainError::Io { path: path.into(), cause });
         }
-        if let Err(cause) = (&*self.file).write_all(line.as_bytes()) {
-            // Part of the line may be in the file. It is this process's own, so it is remembered, not suspected.
-            self.len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
-            if torn && self.len > self.whole {
-                self.adopt().map_err(io)?;
-            }
-            return Err(io(cause));
-        }
-        self.len += line.len() as u64;
-        self.whole = self.len;
-        self.chain = chain;
+        self.len += bytes.len() as u64;
+        self.walker = InlineWalker::resume(chain);
         Ok(())
     }
-
-    fn torn_line_hash(&self) -> io::Result<LineHash> {
-        let mut walker = InlineWalker::new();
-        feed_into(&self.file, self.whole, &mut walker)?;
-        walker.update(b"\n");
-        Ok(walker.finish().state.head())
-    }
 }
 
-fn walk_from(file: &File, offset: u64, state: ChainState) -> io::Result<(InlineWalk, u64)> {
-    feed(file, offset, InlineWalker::resume(state))
-}
-
-/// Feeds the file from `offset` to its end. The walk, and the file's length.
-fn feed(file: &File, offset: u64, mut walker: InlineWalker) -> io::Result<(InlineWalk, u64)> {
-    let len = feed_into(file, offset, &mut walker)?;
-    Ok((walker.finish(), len))
-}
-
-fn feed_into(mut file: &File, offset: u64, walker: &mut InlineWalker) -> io::Result<u64> {
-    let mut at = file.seek(SeekFrom::Start(offset))?;
-    let mut block = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut block) {
-            Ok(0) => return Ok(at),
-            Ok(read) => {
-                walker.update(&block[..read]);
-                at += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn open_file(path: &Path) -> Result<File, ChainError> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = File::options()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o644)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path);
-    match opened {
-        Ok(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => Ok(file),
-        Ok(_) => Err(ChainError::Replaced(path.into())),
-        Err(cause) if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            Err(ChainError::Replaced(path.into()))
-        }
-        Err(cause) => Err(ChainError::Io { path: path.into(), cause }),
-    }
-}
-
-/// The path with its directory's links resolved; the file itself need not exist.
-fn real_path(path: &Path) -> io::Result<PathBuf> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(directory.canonicalize()?.join(name))
-}
-
-fn id_of(metadata: &std::fs::Metadata) -> FileId {
-    (metadata.dev(), metadata.ino())
-}
-
-/// What stands under a name now.
-struct Standing {
-    id: FileId,
-    len: u64,
-}
-
-/// Looks at what stands at `path`, links not followed; `None` when there is nothing.
-///
-/// Only what is needed is asked for: a kernel that has told a file's times makes the next write record a new time of its
-/// own, which costs more than the write.
-#[cfg(target_os = "linux")]
-fn look(path: &Path) -> io::Result<Option<Standing>> {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
-    match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO | StatxFlags::SIZE) {
-        Ok(found) => {
-            let device = makedev(found.stx_dev_major, found.stx_dev_minor);
-            Ok(Some(Standing { id: (device, found.stx_ino), len: found.stx_size }))
-        }
-        Err(rustix::io::Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Looks at what stands at `path`, links not followed; `None` when there is nothing.
-#[cfg(not(target_os = "linux"))]
-fn look(path: &Path) -> io::Result<Option<Standing>> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) => Ok(Some(Standing { id: id_of(&found), len: found.len() })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The file's exclusive lock, let go of when dropped.
-struct FileLock(Arc<File>);
-
-impl FileLock {
-    fn acquire(file: &Arc<File>, path: &Path) -> Result<Self, ChainError> {
-        let io = |cause| ChainError::Io { path: path.into(), cause };
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(50);
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(FileLock(Arc::clone(file))),
-                Err(TryLockError::Error(cause)) => return Err(io(cause)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= LOCK_WAIT => {
-                    return Err(ChainError::Locked { path: path.into(), waited: LOCK_WAIT });
-                }
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(10));
-                }
-            }
-        }
-    }
-}
-
-impl Drop for FileLock {
-    fn drop(&mut self) {
-        // The lock also ends with the file; nothing can be done about an error here.
-        let _ = self.0.unlock();
-    }
+fn head_of(chain: &ChainState) -> ChainHead {
+    ChainHead { head: chain.head(), lines: chain.lines() }
 }

@@ -9,6 +9,8 @@ mod public_key;
 #[cfg(unix)]
 mod append;
 #[cfg(unix)]
+mod chain_file;
+#[cfg(unix)]
 mod conversations;
 #[cfg(unix)]
 mod host_key;

@@ -37,7 +37,7 @@ fn feed_in_chunks(
     let jobs = jobs.get() as u64;
     let chunks = len.div_ceil(chunk as u64);
     thread::scope(|scope| {
-        let workers: Vec<Receiver<io::Result<Chunk>>> = (0..jobs)
+        let workers: io::Result<Vec<Receiver<io::Result<Chunk>>>> = (0..jobs)
             .map(|worker| {
                 let (sender, receiver) = sync_channel(AHEAD);
                 let indexes = (worker..chunks).step_by(jobs as usize);
@@ -46,10 +46,12 @@ fn feed_in_chunks(
                     let wanted = usize::try_from(len - start).unwrap_or(chunk).min(chunk);
                     Chunk::read(file, start, wanted, digest)
                 };
-                scope.spawn(move || work(indexes.map(read), &sender));
-                receiver
+                thread::Builder::new().spawn_scoped(scope, move || work(indexes.map(read), &sender))?;
+                Ok(receiver)
             })
             .collect();
+        // A host may refuse a thread: this one does it alone then, and those that were started end.
+        let Ok(workers) = workers else { return feed_alone(file, len, chunk, verifier) };
         // A worker stops when its receiver is gone, so an early return ends them all.
         for (_, worker) in (0..chunks).zip(workers.iter().cycle()) {
             let Ok(chunk) = worker.recv() else { return Err(io::Error::other("a reading thread ended early")) };
@@ -59,6 +61,18 @@ fn feed_in_chunks(
         }
         Ok(())
     })
+}
+
+fn feed_alone(file: &File, len: u64, chunk: usize, verifier: &mut StreamVerifier) -> io::Result<()> {
+    let mut start = 0;
+    while start < len {
+        let wanted = usize::try_from(len - start).unwrap_or(chunk).min(chunk);
+        if Chunk::read(file, start, wanted, None)?.give_to(verifier) == Place::End {
+            break;
+        }
+        start += wanted as u64;
+    }
+    Ok(())
 }
 
 fn work(chunks: impl Iterator<Item = io::Result<Chunk>>, sender: &SyncSender<io::Result<Chunk>>) {
@@ -150,7 +164,8 @@ mod tests {
     use crate::chain::ChainState;
     use crate::hash::line_hash;
     use crate::link::link;
-    use crate::verify::{Expectation, Lines};
+    use crate::listed::Lines;
+    use crate::verify::Expectation;
 
     /// A chain of these events, with foreign lines in between.
     fn stream(lines: &[(bool, String)]) -> Vec<u8> {

@@ -15,9 +15,10 @@ use super::directory::CONVERSATION_FILE;
 use super::host_key::HostKey;
 use super::open::Directory;
 use crate::hash::{LineHash, line_hash, listed_head};
+use crate::listed::{Lines, is_truncated_record};
 use crate::record::{COMPLETION_STREAM, EVAL_STREAM, Found, TRACE_STREAM, conversation_stream};
 use crate::seal::{ConversationPointer, SEAL_SUFFIX, Seal, SealDraft, SealError, SealedHead};
-use crate::verify::{ChainKind, Lines, is_truncated_record};
+use crate::verify::ChainKind;
 
 /// Mode of a conversation record and of its seal.
 const CONVERSATION_MODE: u32 = 0o600;
@@ -74,7 +75,7 @@ pub fn seal_inline(
     conversation: Option<ConversationPointer>,
 ) -> Option<SealedHead> {
     let seal = || {
-        let chain = InlineChain::open(&records_root.join(stream), ChainOptions::new(Appenders::Shared))?;
+        let chain = InlineChain::open_existing(&records_root.join(stream), ChainOptions::new(Appenders::Shared))?;
         chain.seal(records_root, stream, session_id, key, now_ms(), conversation)
     };
     reported(stream, seal())
@@ -115,10 +116,10 @@ pub fn seal_session_end(records_dir: &Path, session_id: &str, key: &HostKey) -> 
 /// its last seal, and what exists of eval, completion and the conversations that it appended to.
 pub fn seal_session_teardown(records_dir: &Path, session_id: &str, key: &HostKey) {
     let sealed = read_seal(records_dir, TRACE_STREAM).ok().flatten().map(|seal| seal.draft.lines);
-    let chain = InlineChain::open(&records_dir.join(TRACE_STREAM), ChainOptions::new(Appenders::Shared));
-    // Of a trace that was rewritten it has been said that it will not be sealed.
-    let wanted = chain.and_then(|chain| Ok(chain.tampering().is_none() && sealed != Some(chain.head()?.lines)));
-    if wanted.is_ok_and(|wanted| wanted) {
+    let chain = InlineChain::open_existing(&records_dir.join(TRACE_STREAM), ChainOptions::new(Appenders::Shared));
+    // Of a trace that was rewritten too: sealing looks at it once more, and writes down what it finds.
+    let due = chain.and_then(|chain| Ok(chain.tampering().is_some() || sealed != Some(chain.head()?.lines)));
+    if due.is_ok_and(|due| due) {
         seal_session_end(records_dir, session_id, key);
     }
     for (stream, lines) in [(EVAL_STREAM, Lines::Complete), (COMPLETION_STREAM, Lines::WholeFile)] {
