@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mur_seal::{DirectoryError, KeyId, PublicKey, RecordReport, Verdict, verify_session_records};
+use mur_seal::{DirectoryError, KeyId, PublicKey, RecordReport, verify_session_records};
 
 /// Why a record could not be checked. Never a verdict.
 #[derive(Debug, thiserror::Error)]
@@ -10,14 +10,17 @@ pub enum CheckError {
     /// The records directory could not be read.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// The key that was given is the private half of the one that sealed.
+    /// The key that was given is the private half of the one that a seal names.
     #[error(
-        "the key given{} is the private half of key {sealer}, which sealed this record; give its public half, the host's \
-         record-seal.pub, and keep the private key to the host",
+        "{}: the key given{} is the private half of key {sealer}, which the record's seal names; give the public half, the \
+         host's record-seal.pub, and keep the private key to the host",
+        records.display(),
         from(path)
     )]
     PrivateKey {
-        /// The file it was read from.
+        /// The records directory.
+        records: PathBuf,
+        /// The file that the key was read from; `None` for a key given as text.
         path: Option<String>,
         /// The key it is the private half of.
         sealer: KeyId,
@@ -40,21 +43,19 @@ pub fn check_record(
 ) -> Result<RecordReport, CheckError> {
     let report = verify_session_records(records, keys, session, conversations)?;
     match private_half(&report, keys) {
-        Some(error) => Err(error),
+        Some((key, sealer)) => {
+            Err(CheckError::PrivateKey { records: records.into(), path: key.path().map(String::from), sealer })
+        }
         None => Ok(report),
     }
 }
 
 /// A private key looks like a public one. Where a seal names a key that was not given, it also tells whether what was
 /// given is that key's private half.
-fn private_half(report: &RecordReport, keys: &[PublicKey]) -> Option<CheckError> {
-    let unknown = report.streams.iter().filter(|stream| stream.verdict != Verdict::Verified).filter_map(|s| s.key_id);
-    for sealer in unknown.filter(|id| keys.iter().all(|key| key.key_id() != *id)) {
-        if let Some(key) = keys.iter().find(|key| key.is_seed_of(sealer)) {
-            return Some(CheckError::PrivateKey { path: key.path().map(String::from), sealer });
-        }
-    }
-    None
+fn private_half<'a>(report: &RecordReport, keys: &'a [PublicKey]) -> Option<(&'a PublicKey, KeyId)> {
+    let named = report.streams.iter().filter_map(|stream| stream.key_id);
+    let mut unknown = named.filter(|id| keys.iter().all(|key| key.key_id() != *id));
+    unknown.find_map(|sealer| keys.iter().find(|key| key.is_seed_of(sealer)).map(|key| (key, sealer)))
 }
 
 /// What to say of a directory that holds no stream and no seal: what a record looks like, and where one may be.

@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use mur_seal::escape;
+
+use crate::human::grouped;
 
 /// Whether verdicts are coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Console<'a> {
     err: Box<dyn Write + 'a>,
     styling: Styling,
     state: State,
+    /// `None` where nobody would see it, or where it would stand between the results.
+    progress: Option<Progress>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -29,19 +34,34 @@ enum State {
     Failed,
 }
 
+/// A line on a terminal that is written over again and again.
+struct Progress {
+    next: Instant,
+    shown: bool,
+}
+
+/// A check that takes less than this needs no progress, and no eye follows faster changes.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// To the line's beginning, and nothing more on it.
+const CLEAR_LINE: &str = "\r\u{1b}[K";
+
 impl<'a> Console<'a> {
-    /// Results to `out`, everything else to `err`, no colours by default.
+    /// Results to `out`, everything else to `err`, no colours by default and no progress.
     pub fn new(out: impl Write + 'a, err: impl Write + 'a) -> Self {
-        Console { out: Box::new(out), err: Box::new(err), styling: Styling::Plain, state: State::Open }
+        Console { out: Box::new(out), err: Box::new(err), styling: Styling::Plain, state: State::Open, progress: None }
     }
 
     /// The streams of this process. Colours where stdout is a terminal; `NO_COLOR` and `CLICOLOR_FORCE` are honoured.
+    /// Progress where stderr is a terminal and stdout is none.
     pub fn of_process() -> Console<'static> {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
-        let colored = !set("NO_COLOR") && (forced || io::stdout().is_terminal());
+        let to_terminal = io::stdout().is_terminal();
+        let colored = !set("NO_COLOR") && (forced || to_terminal);
         let styling = if colored { Styling::Colored } else { Styling::Plain };
-        Console { styling, ..Console::new(io::BufWriter::new(io::stdout()), io::stderr()) }
+        let watched = io::stderr().is_terminal() && !to_terminal;
+        let progress = watched.then(|| Progress { next: Instant::now() + PROGRESS_INTERVAL, shown: false });
+        Console { styling, progress, ..Console::new(io::BufWriter::new(io::stdout()), io::stderr()) }
     }
 
     pub(crate) fn styling(&self) -> Styling {
@@ -65,16 +85,83 @@ impl<'a> Console<'a> {
 
     /// Prints `error: …` on stderr, escaped. That stderr cannot be written is nobody's to know.
     pub fn error(&mut self, error: &dyn Display) {
-        let _ = writeln!(self.err, "error: {}", escape(&error.to_string()));
+        self.text(&format!("error: {}\n", escape(&error.to_string())));
     }
 
-    /// Prints plain text on stderr.
+    /// Prints text on stderr, as it is.
     pub(crate) fn text(&mut self, text: &dyn Display) {
+        self.end_progress();
         let _ = write!(self.err, "{text}");
+    }
+
+    /// Shows that `done` of `total` records are checked, now and then.
+    pub(crate) fn progress(&mut self, done: usize, total: usize) {
+        let now = Instant::now();
+        if let Some(progress) = self.progress.as_mut().filter(|progress| now >= progress.next) {
+            *progress = Progress { next: now + PROGRESS_INTERVAL, shown: true };
+            let (done, total) = (grouped(done as u64), grouped(total as u64));
+            let _ = write!(self.err, "{CLEAR_LINE}{done} of {total} records checked");
+        }
+    }
+
+    /// Takes the progress line away, if there is one.
+    pub(crate) fn end_progress(&mut self) {
+        if let Some(progress) = self.progress.as_mut().filter(|progress| progress.shown) {
+            progress.shown = false;
+            let _ = write!(self.err, "{CLEAR_LINE}");
+        }
     }
 
     /// Whether results were lost on the way out.
     pub fn failed(&self) -> bool {
         self.state == State::Failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream that takes nothing.
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What stderr says after two results to a stdout that refuses so, and whether results count as lost.
+    fn after_two_results(refusal: io::ErrorKind) -> (String, bool) {
+        let mut err = Vec::new();
+        let mut console = Console::new(Refusing(refusal), &mut err);
+        console.result(|out| writeln!(out, "one"));
+        console.result(|out| writeln!(out, "two"));
+        let failed = console.failed();
+        drop(console);
+        (String::from_utf8_lossy(&err).into_owned(), failed)
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_failure() {
+        assert_eq!(after_two_results(io::ErrorKind::BrokenPipe), (String::new(), false));
+    }
+
+    #[test]
+    fn lost_results_are_a_failure_that_is_told_once() {
+        let (err, failed) = after_two_results(io::ErrorKind::StorageFull);
+        assert!(failed && err.starts_with("error: the results could not be written: "), "{err}");
+        assert_eq!(err.lines().count(), 1);
+    }
+
+    #[test]
+    fn errors_are_escaped_and_a_line_each() {
+        let mut err = Vec::new();
+        Console::new(io::sink(), &mut err).error(&"no\u{1b}[2J\nway");
+        assert_eq!(err, b"error: no\\u{1b}[2J\\nway\n");
     }
 }

@@ -9,21 +9,41 @@ use mur_seal::{PublicKeyReport, RecordReport, StreamReport, Verdict, escape};
 use crate::KeyOrigin;
 use crate::console::Styling;
 
+/// The longest name of a stream that is always there. A conversation's is much longer, and gets a line of its own.
+const NAME_WIDTH: usize = mur_seal::EVAL_STREAM.len();
+/// The longest verdict.
+const VERDICT_WIDTH: usize = Verdict::Unverifiable.as_str().len();
+
 /// One block: the record, a line for each stream with its notes below, and what it was checked with.
 pub(crate) fn print(out: &mut dyn Write, report: &RecordReport, origin: KeyOrigin, styling: Styling) -> io::Result<()> {
-    let session = report.session_id.as_deref().unwrap_or("a record that names no session");
-    writeln!(out, "{}  ({})", escape(session), escape(&report.records_dir))?;
-    let width = report.streams.iter().map(|stream| escape(&stream.stream).chars().count()).max().unwrap_or(0);
+    let record = match (&report.session_id, report.verdict) {
+        (Some(session), _) => session,
+        (None, Verdict::Absent) => "no record",
+        (None, _) => "a record that names no session",
+    };
+    writeln!(out, "{}  ({})", escape(record), escape(&report.records_dir))?;
     for stream in &report.streams {
+        let mut name = escape(&stream.stream);
+        if name.chars().count() > NAME_WIDTH {
+            writeln!(out, "  {name}")?;
+            name = "".into();
+        }
         let style = style(stream.verdict, styling);
-        let name = escape(&stream.stream);
-        writeln!(out, "  {name:width$}  {style}{:12}{style:#}  {}", stream.verdict, escape(&statement(stream)))?;
+        let statement = statement(stream);
+        let (verdict, statement) = (stream.verdict, escape(&statement));
+        writeln!(out, "  {name:NAME_WIDTH$}  {style}{verdict:VERDICT_WIDTH$}{style:#}  {statement}")?;
         for note in &stream.notes {
-            writeln!(out, "  {:width$}  {:12}  note: {}", "", "", escape(note))?;
+            writeln!(out, "  {:NAME_WIDTH$}  note: {}", "", escape(note))?;
         }
     }
     let style = style(report.verdict, styling);
-    writeln!(out, "{style}{}{style:#}: {}", report.verdict, escape(&checked_with(&report.public_key, origin)))
+    let conclusion = match report.verdict {
+        Verdict::Absent => "there is nothing to verify".into(),
+        Verdict::Verified | Verdict::Unverifiable | Verdict::Unsealed | Verdict::Changed => {
+            checked_with(&report.public_key, origin)
+        }
+    };
+    writeln!(out, "{style}{}{style:#}: {}", report.verdict, escape(&conclusion))
 }
 
 /// A report in one line, without a newline: the verdict, what it is the verdict on, and the stream that it hangs on.

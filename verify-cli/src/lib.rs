@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Parser;
-use mur_seal::{EXIT_ABSENT, EXIT_ERROR, EXIT_VERIFIED, PublicKey, RecordReport, Verdict};
+use mur_seal::{EXIT_ABSENT, EXIT_ERROR, PublicKey, RecordReport, Verdict};
 
 pub use args::{CheckArgs, Color, UsageError, read_key};
 pub use check::{CheckError, check_record, nothing_to_verify};
@@ -36,14 +36,11 @@ pub use human::{date, grouped, summary};
 pub fn run(args: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> u8 {
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return args::print_parse_error(&error, console),
+        Err(error) => return args::print_parse_error(error, console),
     };
     match cli.request() {
         Ok(request) => check_all(&request, console),
-        Err(error) => {
-            console.error(&error);
-            EXIT_ERROR
-        }
+        Err(error) => args::print_usage_error(&error, console),
     }
 }
 
@@ -84,53 +81,56 @@ pub enum Format {
     Quiet,
 }
 
+impl Format {
+    /// What stands between two records.
+    fn separate(self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Format::Human(_) => writeln!(out),
+            Format::Json | Format::Quiet => Ok(()),
+        }
+    }
+}
+
 /// Checks every record of `request` and prints the results. The exit code: an error above all, then the worst verdict.
-///
-/// A record that turns out to hold nothing counts as worse than a verified one: zero things checked is no success.
 pub fn check_all(request: &Request, console: &mut Console<'_>) -> u8 {
-    let mut worst = None;
-    let mut failed = false;
-    for records in &request.records {
+    let mut verdicts = Vec::with_capacity(request.records.len());
+    for (done, records) in request.records.iter().enumerate() {
+        console.progress(done, request.records.len());
         let checked =
             check_record(records, &request.keys, request.session.as_deref(), request.conversations.as_deref());
         match checked {
             Ok(report) => {
                 let styling = console.styling();
-                console.result(|out| print(out, &report, request, styling));
+                console.result(|out| {
+                    if !verdicts.is_empty() {
+                        request.format.separate(out)?;
+                    }
+                    print(out, &report, request, styling)
+                });
                 if report.verdict == Verdict::Absent {
                     console.error(&nothing_to_verify(records));
                 }
-                worst = worst.max(Some(severity(report.verdict)));
+                verdicts.push(report.verdict);
             }
-            Err(error) => {
-                console.error(&error);
-                failed = true;
-            }
+            Err(error) => console.error(&error),
         }
     }
-    if failed || console.failed() {
+    console.end_progress();
+    if verdicts.len() < request.records.len() || console.failed() {
         return EXIT_ERROR;
     }
-    match worst {
-        None => EXIT_ABSENT,
-        Some(Severity::Fine) => EXIT_VERIFIED,
-        Some(Severity::Nothing) => EXIT_ABSENT,
-        Some(Severity::Worse(verdict)) => verdict.exit_code(),
-    }
+    verdicts.into_iter().max_by_key(|verdict| badness(*verdict)).map_or(EXIT_ABSENT, Verdict::exit_code)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Severity {
-    Fine,
-    Nothing,
-    Worse(Verdict),
-}
-
-fn severity(verdict: Verdict) -> Severity {
+/// How bad a record's verdict is beside those of other records. A stream may be absent where others are verified; a
+/// record that turns out to hold nothing was not checked, and that is no success.
+fn badness(verdict: Verdict) -> u8 {
     match verdict {
-        Verdict::Verified => Severity::Fine,
-        Verdict::Absent => Severity::Nothing,
-        Verdict::Unverifiable | Verdict::Unsealed | Verdict::Changed => Severity::Worse(verdict),
+        Verdict::Verified => 0,
+        Verdict::Absent => 1,
+        Verdict::Unverifiable => 2,
+        Verdict::Unsealed => 3,
+        Verdict::Changed => 4,
     }
 }
 
