@@ -82,6 +82,8 @@ fn verify(args: VerifyArgs, context: &Context) -> u8 {
             }
         }
     }
+    // An address names a session: another one's record in its directory must not pass for it.
+    request.session = request.session.or(recorded.id.map(|id| id.to_string()));
     if request.conversations.is_none() {
         request.conversations =
             context.home().ok().map(|home| home.join(CONVERSATIONS_DIR)).filter(|directory| directory.is_dir());

@@ -28,6 +28,9 @@ pub enum ReadError {
     /// It is not a regular file.
     #[error("{}: not a regular file", .0.display())]
     NotAFile(PathBuf),
+    /// There is nothing in it: a session's first event is on disk before anything else happens.
+    #[error("{}: empty: the session did not begin", .0.display())]
+    Empty(PathBuf),
     /// A whole line is not a JSON object.
     #[error("{}:{line}: not a JSON object: {reason}", path.display())]
     Malformed {
@@ -113,7 +116,7 @@ pub fn read_trace(records_dir: &Path) -> Result<Vec<RecordedLine>, ReadError> {
         number += 1;
         let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes).map_err(io)?;
         if read == 0 {
-            return Ok(lines);
+            return if lines.is_empty() { Err(ReadError::Empty(path)) } else { Ok(lines) };
         }
         let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
         if !whole && read as u64 == MAX_LINE {

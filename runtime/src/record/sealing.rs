@@ -1,12 +1,17 @@
 //! When a session's record is sealed: now and then while it runs, so that a killed session still has an authenticated
 //! prefix, and at its end.
+//!
+//! Always through the chain that wrote the trace, never by its path: only the chain knows what this process wrote. And
+//! only while every event is in it: a trace that lost one is not sealed any more. A script's session has no other stream
+//! of the runtime's, so whatever stands under their names is not sealed.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mur_seal::{HostKey, InlineChain, TRACE_STREAM, seal_session_end, seal_session_teardown};
+use mur_seal::{HostKey, InlineChain, SealingError, TRACE_STREAM};
 
 use super::log::BootstrapLog;
 use crate::session::ids::{Clock, SessionId};
@@ -41,10 +46,19 @@ struct Progress {
     phase: Phase,
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
+    /// An event could not be recorded.
+    Incomplete,
     Over,
+}
+
+impl Progress {
+    /// Lines after the last seal. A trace that was rewritten may have fewer lines than were sealed.
+    fn unsealed(&self) -> u64 {
+        self.written.saturating_sub(self.sealed)
+    }
 }
 
 impl Sealing {
@@ -83,26 +97,33 @@ impl Sealing {
     pub(crate) fn appended(&self, lines: u64) {
         let mut progress = self.shared.progress();
         progress.written = lines;
-        if lines - progress.sealed >= LINES {
+        if progress.unsealed() >= LINES {
             self.shared.changed.notify_one();
         }
     }
 
-    /// The seals at the session's end.
-    pub(crate) fn finish(mut self) {
-        self.stop();
-        let Shared { records_dir, session, key, .. } = &*self.shared;
-        seal_session_end(records_dir, session, key);
-        seal_session_teardown(records_dir, session, key);
+    /// An event happened and is not in the trace: from now on a seal would say that it did not happen.
+    pub(crate) fn event_lost(&self) {
+        self.shared.progress().phase = Phase::Incomplete;
     }
 
-    fn stop(&mut self) {
-        self.shared.progress().phase = Phase::Over;
+    /// The seal at the session's end.
+    pub(crate) fn finish(mut self) {
+        match self.stop() {
+            Phase::Running | Phase::Over => self.shared.seal(),
+            Phase::Incomplete => self.shared.not_sealed("an event could not be recorded"),
+        }
+    }
+
+    /// Stops the thread, and says in which phase that was.
+    fn stop(&mut self) -> Phase {
+        let phase = std::mem::replace(&mut self.shared.progress().phase, Phase::Over);
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread is reported by its own hook; the final seals do not depend on it.
             let _ = thread.join();
         }
+        phase
     }
 }
 
@@ -121,7 +142,7 @@ impl Shared {
     fn reseal(&self) {
         let mut progress = self.progress();
         while progress.phase == Phase::Running {
-            let unsealed = progress.written - progress.sealed;
+            let unsealed = progress.unsealed();
             let waited = progress.last_seal.elapsed();
             if unsealed >= LINES || (unsealed > 0 && waited >= INTERVAL) {
                 let written = progress.written;
@@ -141,10 +162,18 @@ impl Shared {
     fn seal(&self) {
         let sealed_at = self.clock.unix_ms();
         let sealed = self.chain.seal(&self.records_dir, TRACE_STREAM, &self.session, &self.key, sealed_at, None);
-        if let Err(error) = sealed {
-            let text = format!("trace.jsonl was not sealed: {error}");
-            eprintln!("warning: {}", mur_seal::escape(&text));
-            self.log.line(&text);
+        match sealed {
+            Ok(_) => {}
+            // That was told when it was found, and that there will be no seal.
+            Err(SealingError::Rewritten(_)) => {}
+            Err(error) => self.not_sealed(&error.to_string()),
         }
+    }
+
+    fn not_sealed(&self, reason: &str) {
+        let text = format!("trace.jsonl was not sealed: {reason}");
+        // That nobody reads stderr any more must not end the session.
+        let _ = writeln!(std::io::stderr(), "warning: {}", mur_seal::escape(&text));
+        self.log.line(&text);
     }
 }

@@ -1,8 +1,9 @@
 //! The trace's writer: puts an event into its envelope and onto the chain.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mur_seal::{Appenders, ChainError, ChainOptions, HostKey, InlineChain, TAMPERED_EVENT, TRACE_STREAM, Tampering};
 use serde::Serialize;
@@ -25,6 +26,9 @@ pub enum TraceError {
     /// The trace could not be made.
     #[error("the trace could not be made: {0}")]
     Create(#[from] io::Error),
+    /// Somebody wrote to the trace before its first event.
+    #[error("the trace was written to before the session began")]
+    NotEmpty,
 }
 
 /// One session's trace, open for writing. It is sealed while it is written, and once more by [`Trace::close`].
@@ -41,7 +45,7 @@ impl Trace {
     /// The file must not exist: from its first line on, this process is the only one that writes it.
     ///
     /// # Errors
-    /// When the file exists or cannot be written.
+    /// When the file exists, cannot be written, or was written to by somebody else.
     pub fn begin(
         records_dir: &Path,
         session: SessionId,
@@ -57,7 +61,10 @@ impl Trace {
         let root = EventId::mint(&*context.ids);
         let on_tampering = report_tampering(envelopes.clone(), root, log.clone());
         let chain = InlineChain::open(&path, ChainOptions { appenders: Appenders::Sole, on_tampering })?;
-        chain.append(&envelopes.wrap(root, None, start.name(), &start)?)?;
+        let head = chain.append(&envelopes.wrap(root, None, start.name(), &start)?)?;
+        if head.lines != 1 {
+            return Err(TraceError::NotEmpty);
+        }
         let sealing = Sealing::start(Arc::clone(&chain), records_dir, session, key, log, Arc::clone(&context.clock));
         Ok(Self { chain, envelopes, root, sealing })
     }
@@ -73,12 +80,20 @@ impl Trace {
     /// When it could not be written: the session must end.
     pub fn write(&self, parent: EventId, event: &Event) -> Result<EventId, TraceError> {
         let id = EventId::mint(&*self.envelopes.ids);
-        let head = self.chain.append(&self.envelopes.wrap(id, Some(parent), event.name(), event)?)?;
-        self.sealing.appended(head.lines);
-        Ok(id)
+        let line = self.envelopes.wrap(id, Some(parent), event.name(), event).map_err(TraceError::from);
+        match line.and_then(|line| Ok(self.chain.append(&line)?)) {
+            Ok(head) => {
+                self.sealing.appended(head.lines);
+                Ok(id)
+            }
+            Err(error) => {
+                self.sealing.event_lost();
+                Err(error)
+            }
+        }
     }
 
-    /// The seals at the end of a session, after its last event. Nothing may append to the record any more.
+    /// The seal at the end of a session, after its last event. Nothing may append to the record any more.
     pub fn close(self) {
         self.sealing.finish();
     }
@@ -129,13 +144,18 @@ fn report_tampering(
         found_lines: u64,
         found_head: String,
     }
+    let told = AtomicBool::new(false);
     Box::new(move |tampering| {
         let Tampering { expected, found } = tampering;
         let text = format!(
             "trace.jsonl was rewritten while the session wrote it (expected {} lines, found {}): it will not be sealed",
             expected.lines, found.lines
         );
-        eprintln!("warning: {text}");
+        // Once, so that whoever rewrites it again and again does not fill a pipe that nobody reads. That nobody reads
+        // stderr any more must not end the session either.
+        if !told.swap(true, Ordering::Relaxed) {
+            let _ = writeln!(io::stderr(), "warning: {text}");
+        }
         log.line(&text);
         let body = Tampered {
             expected_lines: expected.lines,

@@ -5,6 +5,7 @@
 //! | `ids` | session, task, context and event ids |
 //! | `paths` | the table of every path that the runtime writes |
 //! | `staging` | from a manifest to directories on disk and guests in memory |
+//! | `result` | a script capsule's final output |
 //! | `script` | a script capsule's session, from its first event to its seals |
 //! | `witness` | taking down what guests do |
 //! | `signals` | being told to stop |
@@ -13,6 +14,7 @@
 pub mod address;
 pub mod ids;
 pub mod paths;
+mod result;
 pub mod script;
 mod signals;
 pub mod staging;

@@ -3,9 +3,7 @@
 //! However the capsule ends, by returning, failing, trapping, running into a limit or being told to stop, the record ends
 //! the same way: `task_end`, `session_end`, and the seals.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +11,7 @@ use tokio::runtime::Builder;
 
 use super::ids::{ContextId, SessionId, TaskId};
 use super::paths::{RESULT_FILE, SubprocessRoot, runtime_writes};
+use super::result;
 use super::signals::Signals;
 use super::staging::Staged;
 use super::witness::{SessionWitness, Testimony};
@@ -128,7 +127,7 @@ pub fn run(staged: Staged, context: &Context, begun: impl FnOnce(&Staged)) -> Re
     };
     let (status, failure) = judge(ended);
     let recorded = record_end(&testimony, task_id, status, started.elapsed());
-    leave_result(&staged.dirs.accessible.join(RESULT_FILE), &testimony.printed, &staged);
+    leave_result(&staged, &testimony.printed);
     testimony.trace.close();
     match recorded {
         Ok(()) => Ok(outcome(&staged, status, failure)),
@@ -232,30 +231,22 @@ fn unrecorded(error: &TraceError) -> Diagnostic {
 }
 
 /// What the capsule printed is its final output, unless it left one itself.
-fn leave_result(path: &Path, printed: &[u8], staged: &Staged) {
+fn leave_result(staged: &Staged, printed: &[u8]) {
     if printed.is_empty() {
         return;
     }
-    let written = fs::File::options().write(true).create_new(true).open(path).and_then(|mut file| {
-        use io::Write;
-        file.write_all(printed)
-    });
-    match written {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => staged.log.line(&format!("{} was not written: {error}", path.display())),
+    if let Err(error) = result::leave(&staged.dirs.accessible, printed) {
+        staged.log.line(&format!("{RESULT_FILE} was not written: {error}"));
     }
 }
 
 fn outcome(staged: &Staged, status: Status, failure: Option<Diagnostic>) -> Outcome {
-    let result = staged.dirs.accessible.join(RESULT_FILE);
-    let is_file = fs::symlink_metadata(&result).is_ok_and(|metadata| metadata.is_file());
     Outcome {
         session: staged.session,
         status,
         failure,
         records_dir: staged.dirs.session.clone(),
-        result: is_file.then_some(result),
+        result: result::found(&staged.dirs.accessible),
     }
 }
 

@@ -15,6 +15,7 @@ use rustix::fs::OFlags;
 
 use super::ids::SessionId;
 use super::paths::{BOOTSTRAP_LOG, Entry, MANIFEST_FILE, RESULT_FILE, RUNTIME_DIR, SessionDirs, TASK_FILE, Workdir};
+use super::result;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{Access, Capsule, Engine, Grants, GuestError, Limits, ProtectedPaths, Tool, Toolbox, Workspace};
@@ -75,13 +76,17 @@ impl Prepared {
         let workdir = request.workdir.as_deref().map(|workdir| absolute(workdir, context));
         let dirs = SessionDirs::resolve(&directory, workdir.as_deref(), session);
 
-        key_out_of_reach(&planned_directory(&self.manifest.capabilities.scope, &dirs), &self.home)?;
-        make_directory(&dirs.accessible)?;
-        make_directory(&dirs.session)?;
-        for (parent, below) in [(&dirs.accessible, "out"), (&dirs.session, "logs")] {
-            make_directory(&parent.join(below))?;
+        // Before anything is made, since making a directory follows links.
+        let planned = scope_directory(&self.manifest.capabilities.scope, &dirs)?;
+        key_out_of_reach(&planned, &self.home)?;
+        if let Some(obstacle) = result::obstacle(&dirs.accessible) {
+            return Err(Diagnostic::new(Code::Io, obstacle).with_hint("move it away, or pass another --workdir"));
         }
-        remove_old_result(&dirs.accessible.join(RESULT_FILE))?;
+        for directory in [&dirs.accessible, &dirs.session, &dirs.session.join("logs")] {
+            make_directory(directory)?;
+        }
+        let result = dirs.accessible.join(RESULT_FILE);
+        result::prepare(&dirs.accessible).map_err(|cause| io_failure(&result, &cause))?;
         if dirs.workdir == Workdir::Given {
             copy_manifest(self.manifest.path(), &dirs.accessible.join(MANIFEST_FILE))?;
         }
@@ -90,8 +95,9 @@ impl Prepared {
         let log =
             BootstrapLog::open(&log_path, Arc::clone(&context.clock)).map_err(|cause| io_failure(&log_path, &cause))?;
 
-        let seen = scope_directory(&self.manifest.capabilities.scope, &dirs)?;
+        make_directory(&planned)?;
         // Once more, now that every part of the path exists and `..` and links in it mean what they will mean.
+        let seen = scope_directory(&self.manifest.capabilities.scope, &dirs)?;
         key_out_of_reach(&seen, &self.home)?;
         let grants = Grants {
             workspace: Some(Workspace {
@@ -184,14 +190,6 @@ fn protected_paths(dirs: &SessionDirs) -> io::Result<ProtectedPaths> {
     Ok(protected)
 }
 
-/// The directory that guests are to see, which may not exist yet.
-fn planned_directory(scope: &Scope, dirs: &SessionDirs) -> PathBuf {
-    match scope {
-        Scope::Workdir => dirs.accessible.clone(),
-        Scope::Subtree(subpath) => dirs.accessible.join(subpath.as_path()),
-    }
-}
-
 /// Refuses a directory in which guests could read the host's private key, with which anything could be sealed.
 fn key_out_of_reach(seen: &Path, home: &Path) -> Result<(), Diagnostic> {
     let (seen, home) = (real_path(seen), real_path(home));
@@ -214,15 +212,12 @@ fn real_path(path: &Path) -> PathBuf {
     }
 }
 
-/// The directory that guests see as `.`, made where it is missing. It must really lie in the accessible workdir.
+/// The directory that guests see as `.`, its links resolved as far as it exists. It must really lie in the accessible
+/// workdir, outside of what is the runtime's there.
 fn scope_directory(scope: &Scope, dirs: &SessionDirs) -> Result<PathBuf, Diagnostic> {
-    let directory = planned_directory(scope, dirs);
-    if *scope == Scope::Workdir {
-        return Ok(directory);
-    }
-    make_directory(&directory)?;
-    let real = |path: &Path| path.canonicalize().map_err(|cause| io_failure(path, &cause));
-    let (seen, accessible) = (real(&directory)?, real(&dirs.accessible)?);
+    let Scope::Subtree(subpath) = scope else { return Ok(dirs.accessible.clone()) };
+    let directory = dirs.accessible.join(subpath.as_path());
+    let (seen, accessible) = (real_path(&directory), real_path(&dirs.accessible));
     if !seen.starts_with(&accessible) {
         let text = format!("capabilities.filesystem.scope: {} leads out of the workdir", directory.display());
         return Err(
@@ -259,15 +254,6 @@ fn stage_task(task: Option<&Task>, accessible: &Path) -> Result<u64, Diagnostic>
         .and_then(|mut file| file.write_all(&text));
     written.map_err(|cause| io_failure(&path, &cause))?;
     Ok(text.len() as u64)
-}
-
-/// An earlier session's result must not pass for this one's.
-fn remove_old_result(path: &Path) -> Result<(), Diagnostic> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(()),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(io_failure(path, &cause)),
-    }
 }
 
 /// Copies the manifest into a given workdir, never over a file that is there.

@@ -6,5 +6,11 @@
     reason = "what a test does not expect ends it"
 )]
 
+mod component;
 mod guest;
+mod kill;
+mod run;
+mod signals;
 mod support;
+mod tampering;
+mod trace;

@@ -13,7 +13,7 @@
 //! | `result TEXT` | writes the text as its result |
 //! | `read PATH`, `write PATH TEXT` | one file |
 //! | `spin`, `sleep SECONDS`, `balloon`, `recurse`, `files N` | [`limits`] |
-//! | `env`, `net`, `escape` | [`surroundings`] |
+//! | `env`, `net`, `escape`, `link PATH TARGET` | [`surroundings`] |
 //! | `call TOOL [DATA]`, `log TOOL PATH`, `call-many N TOOL` | [`tools`] |
 //! | `rewrite PATH`, `overwrite PATH` | [`rewrite`] |
 //! | `forge PATH` | [`forge`] |
@@ -57,6 +57,7 @@ fn run() {
         "env" => surroundings::environment(),
         "net" => surroundings::network(),
         "escape" => surroundings::escape(),
+        "link" => surroundings::link(rest),
         "call" => tools::call(rest),
         "log" => tools::call_on_a_file(rest),
         "call-many" => tools::call_many(rest),

@@ -52,10 +52,21 @@ pub(crate) fn escape() {
     super::report(&summary(&attempts));
 }
 
-#[allow(deprecated, reason = "the only stable name of this call in WASI")]
+/// Puts a link in an empty directory's place, and prints what came of it: the host may have to write there.
+pub(crate) fn link(arguments: &str) {
+    let (path, target) = super::first_word(arguments);
+    let linked = fs::remove_dir(path).and_then(|()| make_link(path, target));
+    println!("{}", super::describe(linked.map(|()| path)));
+}
+
 fn through_a_link(link: &str, target: &str) -> io::Result<()> {
-    fs::soft_link(target, link)?;
+    make_link(link, target)?;
     fs::read(link).map(drop)
+}
+
+#[allow(deprecated, reason = "the only stable name of this call in WASI")]
+fn make_link(link: &str, target: &str) -> io::Result<()> {
+    fs::soft_link(target, link)
 }
 
 /// One line an attempt: `refused` or `DONE`, and which.

@@ -1,0 +1,122 @@
+//! `kill -9` at any moment: what was written never reads as changed, and whoever appends next continues the file.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::thread;
+use std::time::Duration;
+
+use mur_seal::{
+    Appenders, ChainOptions, Expectation, HostKey, InlineChain, RecordReport, SEAL_SUFFIX, TRACE_STREAM, Verdict,
+    verify_inline,
+};
+use rustix::process::Signal;
+
+use crate::support::{Project, Record};
+
+/// How many sessions are killed, each at its own moment.
+const KILLS: u32 = 60;
+/// Long enough for a session to write and seal more than a thousand lines.
+const LONGEST: Duration = Duration::from_millis(1200);
+
+#[test]
+fn a_session_that_is_killed_never_reads_as_changed_and_can_be_continued() {
+    let random = RandomState::new();
+    let moments = (0..KILLS).map(|kill| {
+        // Half of them early, where the files are made; a part of them while the process starts.
+        let share = f64::from(u32::try_from(random.hash_one(kill) >> 32).unwrap()) / f64::from(u32::MAX);
+        if kill % 2 == 0 { LONGEST.mul_f64(share) } else { LONGEST.mul_f64(share * share / 4.0) }
+    });
+    let (begun, sealed) = in_two_threads(moments.collect(), killed_after);
+    assert!(begun > KILLS / 4, "only {begun} sessions had begun when they were killed");
+    assert!(sealed > 0, "no session had sealed anything when it was killed");
+}
+
+/// Runs `kill` for every moment, on both cores, and counts the sessions that had begun and those that had a seal.
+fn in_two_threads(moments: Vec<Duration>, kill: fn(Duration) -> (bool, bool)) -> (u32, u32) {
+    let halves = moments.chunks(moments.len().div_ceil(2)).map(<[Duration]>::to_vec);
+    let threads: Vec<_> =
+        halves.map(|half| thread::spawn(move || half.into_iter().map(kill).collect::<Vec<_>>())).collect();
+    let outcomes: Vec<(bool, bool)> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let count =
+        |of: fn(&(bool, bool)) -> bool| u32::try_from(outcomes.iter().filter(|outcome| of(outcome)).count()).unwrap();
+    (count(|outcome| outcome.0), count(|outcome| outcome.1))
+}
+
+/// Kills a busy session so long after its start, and checks and continues what it left. Whether it had begun, and whether
+/// it had sealed something.
+fn killed_after(moment: Duration) -> (bool, bool) {
+    let project = Project::new();
+    let running = project.start(project.mur(["run", "--task", "call-many 1000000 tool"]));
+    thread::sleep(moment);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().signal(), Some(9));
+
+    let Some(record) = project.records().pop() else { return (false, false) };
+    if !record.path(TRACE_STREAM).exists() {
+        return (false, false);
+    }
+    let report = check(&project, &record, moment);
+    if let Some(sealed) = report.streams[0].sealed_lines {
+        assert_prefix_is_verified(&project, &record, sealed);
+    }
+    continue_and_seal(&project, &record, moment);
+    (!record.trace().is_empty(), report.streams[0].sealed_lines.is_some())
+}
+
+fn check(project: &Project, record: &Record, moment: Duration) -> RecordReport {
+    let report = project.check(record);
+    let fits = matches!(report.verdict, Verdict::Unsealed | Verdict::Verified);
+    assert!(fits, "killed after {moment:?}: {}", mur_verify::to_json(&report));
+    report
+}
+
+/// What a seal made in passing covers stays verified, whatever came after it.
+fn assert_prefix_is_verified(project: &Project, record: &Record, sealed: u64) {
+    let trace = record.trace();
+    let lines = trace.split_inclusive(|byte| *byte == b'\n').take(usize::try_from(sealed).unwrap());
+    let seal = std::fs::read(record.path(&format!("{TRACE_STREAM}{SEAL_SUFFIX}"))).unwrap();
+    let keys = [project.public_key()];
+    let expectation = Expectation { stream: TRACE_STREAM, session: Some(record.session()), keys: &keys };
+    let prefix = verify_inline(&expectation, &lines.collect::<Vec<_>>().concat(), Some(&seal));
+    assert_eq!(prefix.verdict, Verdict::Verified, "{prefix:?}");
+    assert_eq!(prefix.lines, sealed);
+}
+
+fn continue_and_seal(project: &Project, record: &Record, moment: Duration) {
+    let before = record.trace();
+    let chain = InlineChain::open(&record.path(TRACE_STREAM), ChainOptions::new(Appenders::Shared)).unwrap();
+    chain.append("{\"event_type\":\"continued\"}").unwrap();
+    assert!(record.trace().starts_with(&before), "what was there was not kept");
+    assert_eq!(record.event_types().pop().unwrap(), "continued");
+    check(project, record, moment);
+
+    let key = HostKey::load_or_create(&project.home()).unwrap();
+    chain.seal(&record.dir, TRACE_STREAM, record.session(), &key, 0, None).unwrap();
+    // A session that wrote nothing names no session either, so that its seal has none to fit.
+    if before.contains(&b'\n') {
+        project.assert_verified(record);
+    }
+}
+
+#[test]
+fn a_session_that_is_killed_after_its_first_seal_keeps_what_that_covers() {
+    let project = Project::new();
+    let (running, record) = project.start_session("call-many 1000000 tool", &[]);
+    record.wait_for_seal();
+    running.signal(Signal::KILL);
+    running.wait();
+    let sealed = project.check(&record).streams[0].sealed_lines.unwrap();
+    assert!(sealed >= 1000, "{sealed}");
+    assert_prefix_is_verified(&project, &record, sealed);
+}
+
+#[test]
+fn a_session_that_appends_little_is_sealed_within_seconds() {
+    let project = Project::new();
+    let (running, record) = project.start_session("sleep 600", &[]);
+    record.wait_for_seal();
+    running.signal(Signal::KILL);
+    running.wait();
+    let report = project.check(&record);
+    assert_eq!((report.verdict, report.streams[0].sealed_lines), (Verdict::Verified, Some(2)));
+    assert_eq!(record.event_types(), ["session_start", "task_start"]);
+}
