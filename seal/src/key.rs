@@ -39,7 +39,9 @@ pub enum KeyError {
     )]
     NotAPoint,
     /// A point of small order: any signature can be made to hold under it.
-    #[error("it is a weak key (a point of small order), under which anyone can sign; no host makes such a key")]
+    #[error(
+        "it is a weak key (a point of small order), under which anyone can sign; no host makes such a key: give the host's record-seal.pub"
+    )]
     Weak,
     /// The private half of a host key.
     #[error(
@@ -120,9 +122,10 @@ impl PublicKey {
     }
 }
 
-/// Decodes 64 hexadecimal digits of either case with white space around, or says what the text is instead.
+/// Decodes 64 hexadecimal digits of either case with white space around, or says what the text is instead. A byte order
+/// mark, which some editors put before a text, counts as white space.
 pub(crate) fn decode(text: &str) -> Result<[u8; 32], KeyError> {
-    let text = text.trim();
+    let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return Err(KeyError::Empty);
     }

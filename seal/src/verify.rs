@@ -476,8 +476,10 @@ fn judge(
         SealState::Present(seal) => seal.draft.lines,
     };
     if seen.lines > sealed {
-        let beyond = seen.lines - sealed;
-        return (Verdict::Unsealed, format!("the first {sealed} lines are sealed, {beyond} after them are not"));
+        let covered = if sealed == 0 { "no line".into() } else { lines_text(1, sealed) };
+        let verb = if seen.lines - sealed == 1 { "is" } else { "are" };
+        let beyond = lines_text(sealed + 1, seen.lines);
+        return (Verdict::Unsealed, format!("{beyond} {verb} not sealed: the seal covers {covered}"));
     }
     if seen.torn_bytes > 0 {
         return (Verdict::Unsealed, format!("{} bytes after the last sealed line are not sealed", seen.torn_bytes));
@@ -488,6 +490,11 @@ fn judge(
         Signed::Unknown(why) => (Verdict::Unverifiable, why.clone()),
         Signed::Good | Signed::Wrong(_) => (Verdict::Verified, "every line is sealed".into()),
     }
+}
+
+/// `line 6`, or `lines 6..=8`.
+fn lines_text(first: u64, last: u64) -> String {
+    if first == last { format!("line {first}") } else { format!("lines {first}..={last}") }
 }
 
 /// How a seal is not the seal of this stream, if it is not.

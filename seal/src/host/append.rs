@@ -273,7 +273,8 @@ impl InlineChain {
         let now = look(&self.path).map_err(io)?;
         let same_file = now.filter(|now| now.id == witnessed.id);
         let rewritten = match same_file.map(|file| file.len) {
-            Some(len) if len == witnessed.len => false,
+            // Of a file that was rewritten before, the length says nothing.
+            Some(len) if len == witnessed.len => witnessed.tampering.is_some() && witnessed.differs().map_err(io)?,
             Some(len) if len > witnessed.len => {
                 self.options.appenders == Appenders::Sole || !witnessed.adopt().map_err(io)?
             }
@@ -374,6 +375,13 @@ impl Witnessed {
             (self.walker, self.len) = (walker, len);
         }
         Ok(continues)
+    }
+
+    /// Whether the file ends otherwise than this process remembers. What differs before its end breaks the chain.
+    fn differs(&self) -> io::Result<bool> {
+        let mut walker = InlineWalker::new();
+        feed(&self.file, 0, &mut walker)?;
+        Ok(head_of(&walker.so_far().state) != self.head())
     }
 
     /// Reads the file from its start, whatever it holds.

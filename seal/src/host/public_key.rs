@@ -47,7 +47,8 @@ fn read_text(file: std::fs::File) -> std::io::Result<String> {
 
 /// Whether `raw`, taken as a seed, is the private half of the public key file beside `path`.
 fn is_private(raw: &[u8; 32], path: &Path) -> bool {
-    let beside = path.with_file_name(PUBLIC_NAME);
+    // Beside the file itself, where `path` is a link to it.
+    let beside = path.canonicalize().unwrap_or_else(|_| path.into()).with_file_name(PUBLIC_NAME);
     let Ok(Found::File(file)) = regular_file(&beside) else { return false };
     let Ok(text) = read_text(file) else { return false };
     decode(&text).is_ok_and(|public| public == public_half(raw))

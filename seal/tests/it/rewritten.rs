@@ -255,6 +255,28 @@ fn a_file_cut_back_to_its_last_seal_again_and_again_is_never_verified() {
     }
 }
 
+/// As above, but so that the file's length tells nothing.
+#[test]
+fn a_file_cut_back_to_its_last_seal_at_the_length_that_it_has_is_never_verified() {
+    for appenders in BOTH {
+        let records = Records::new();
+        let (chain, _) = written(&records, appenders);
+        let padded = |len: usize| format!("{{\"event_type\":\"test\",\"text\":\"{}\"}}", "x".repeat(len));
+        chain.append(&padded(1000)).unwrap();
+        records.seal(&chain).unwrap();
+        let sealed = records.bytes();
+        fs::remove_file(records.trace()).unwrap();
+        chain.append(&event("host", 4)).unwrap();
+        let missing = sealed.len() - records.bytes().len();
+        let line_without_text = padded(0).len() + ",\"prev_hash\":\"\"".len() + LineHash::TEXT_LEN + 1;
+        chain.append(&padded(missing - line_without_text)).unwrap();
+        assert_eq!(records.bytes().len(), sealed.len());
+        fs::write(records.trace(), &sealed).unwrap();
+        assert!(matches!(records.seal(&chain), Err(SealingError::Rewritten(_))));
+        records.assert_trace(Verdict::Changed);
+    }
+}
+
 /// Every function that seals finds the chain that witnessed the file, whatever now bears its name.
 #[test]
 fn a_file_replaced_right_before_it_is_sealed_is_not_sealed() {
