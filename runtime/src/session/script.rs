@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 
 use super::ids::{ContextId, SessionId, TaskId};
 use super::paths::{RESULT_FILE, SubprocessRoot, runtime_writes};
@@ -84,9 +84,11 @@ pub fn run(staged: Staged, context: &Context, begun: impl FnOnce(&Staged)) -> Re
     let refused = |reason: &dyn std::fmt::Display| {
         Diagnostic::new(Code::SessionFailed, format!("the session could not begin: {reason}"))
     };
-    let runtime =
-        Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| refused(&error))?;
-    let signals = runtime.block_on(async { Signals::listen() }).map_err(|error| refused(&error))?;
+    let workers = |count| Builder::new_multi_thread().worker_threads(count).enable_all().build();
+    let runtime = workers(2).map_err(|error| refused(&error))?;
+    // Signals have a runtime of their own: they must be heard until the record is sealed, after the guests' is gone.
+    let watch = workers(1).map_err(|error| refused(&error))?;
+    let signals = watch.block_on(async { Signals::listen() }).map_err(|error| refused(&error))?;
 
     let started = Instant::now();
     let trace = Trace::begin(
@@ -118,7 +120,7 @@ pub fn run(staged: Staged, context: &Context, begun: impl FnOnce(&Staged)) -> Re
         }
     };
     let witness = Arc::new(SessionWitness::new(trace, task, task_id, staged.manifest.name.to_string()));
-    let ended = runtime.block_on(watched_run(&staged, &witness, signals));
+    let ended = runtime.block_on(watched_run(&staged, &witness, signals, watch.handle()));
     // Whatever the guest left to the blocking pool is not waited for longer than this.
     runtime.shutdown_timeout(LAST_OPERATIONS);
 
@@ -141,17 +143,23 @@ enum Ended {
     Told,
 }
 
-/// Runs the capsule until it ends, or until a signal ends it.
-async fn watched_run(staged: &Staged, witness: &Arc<SessionWitness>, mut signals: Signals) -> Ended {
+/// Runs the capsule until it ends, or until a signal ends it. Further signals are heard on `watch`.
+async fn watched_run(staged: &Staged, witness: &Arc<SessionWitness>, mut signals: Signals, watch: &Handle) -> Ended {
     let told: Arc<dyn Witness> = Arc::clone(witness) as Arc<dyn Witness>;
     let run = staged.capsule.run(staged.manifest.name.as_str(), &staged.grants, &staged.toolbox, &told);
-    tokio::select! {
+    let ended = tokio::select! {
         ended = run => Ended::Guest(ended),
-        () = signals.received() => {
-            tokio::spawn(signals.insist());
-            Ended::Told
-        }
-    }
+        () = signals.received() => Ended::Told,
+    };
+    match ended {
+        Ended::Told => watch.spawn(signals.insist()),
+        // The first one asks for what happens anyway.
+        Ended::Guest(_) => watch.spawn(async move {
+            signals.received().await;
+            signals.insist().await;
+        }),
+    };
+    ended
 }
 
 fn judge(ended: Ended) -> (Status, Option<Diagnostic>) {

@@ -122,7 +122,13 @@ fn corpus() -> Vec<Case> {
     cases
 }
 
-/// How two runs differ, one line a case.
+/// Asserts that no case differs.
+fn assert_none(differences: &[String]) {
+    let count = differences.len();
+    assert_eq!(count, 0, "if the component is an older build, run `cargo xtask guests`\n{}", differences.concat());
+}
+
+/// How a case's outcome differs from what is expected.
 fn difference<T: PartialEq + std::fmt::Debug>(case: &Case, found: T, expected: T) -> Option<String> {
     (found != expected).then(|| format!("{}:\n  found    {found:?}\n  expected {expected:?}\n", case.name))
 }
@@ -140,7 +146,7 @@ async fn the_command_prints_what_is_expected_of_every_record_of_the_corpus() {
         let found = (ran.code, ran.stdout.as_str(), !ran.stderr.is_empty());
         differences.extend(difference(&case, found, (code, stdout, has_errors)));
     }
-    assert!(differences.is_empty(), "{} cases differ:\n{}", differences.len(), differences.concat());
+    assert_none(&differences);
 }
 
 #[tokio::test]
@@ -165,7 +171,7 @@ async fn the_tool_gives_the_same_reports_and_the_status_that_they_mean() {
         let summary = result.summary.unwrap();
         assert!(summary.starts_with(&report.verdict.to_string()), "{}: {summary}", case.name);
     }
-    assert!(differences.is_empty(), "{} cases differ:\n{}", differences.len(), differences.concat());
+    assert_none(&differences);
 }
 
 /// A directory with what is no record, and keys that are none.

@@ -25,41 +25,52 @@ fn a_session_that_is_killed_never_reads_as_changed_and_can_be_continued() {
         let share = f64::from(u32::try_from(random.hash_one(kill) >> 32).unwrap()) / f64::from(u32::MAX);
         if kill % 2 == 0 { LONGEST.mul_f64(share) } else { LONGEST.mul_f64(share * share / 4.0) }
     });
-    let (begun, sealed) = in_two_threads(moments.collect(), killed_after);
-    assert!(begun > KILLS / 4, "only {begun} sessions had begun when they were killed");
-    assert!(sealed > 0, "no session had sealed anything when it was killed");
+    let left = in_two_threads(&moments.collect::<Vec<_>>(), killed_after);
+    let begun = left.iter().filter(|left| !matches!(left, Left::Nothing)).count();
+    assert!(begun > left.len() / 4, "only {begun} sessions had begun when they were killed");
+    assert!(left.contains(&Left::SealedLines), "no session had sealed anything when it was killed");
 }
 
-/// Runs `kill` for every moment, on both cores, and counts the sessions that had begun and those that had a seal.
-fn in_two_threads(moments: Vec<Duration>, kill: fn(Duration) -> (bool, bool)) -> (u32, u32) {
-    let halves = moments.chunks(moments.len().div_ceil(2)).map(<[Duration]>::to_vec);
-    let threads: Vec<_> =
-        halves.map(|half| thread::spawn(move || half.into_iter().map(kill).collect::<Vec<_>>())).collect();
-    let outcomes: Vec<(bool, bool)> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-    let count =
-        |of: fn(&(bool, bool)) -> bool| u32::try_from(outcomes.iter().filter(|outcome| of(outcome)).count()).unwrap();
-    (count(|outcome| outcome.0), count(|outcome| outcome.1))
+/// What a killed session left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Lines,
+    /// Of which a seal covers the first.
+    SealedLines,
 }
 
-/// Kills a busy session so long after its start, and checks and continues what it left. Whether it had begun, and whether
-/// it had sealed something.
-fn killed_after(moment: Duration) -> (bool, bool) {
+/// Calls `kill` for every moment, on both cores.
+fn in_two_threads(moments: &[Duration], kill: fn(Duration) -> Left) -> Vec<Left> {
+    thread::scope(|scope| {
+        let halves = moments.chunks(moments.len().div_ceil(2));
+        let threads: Vec<_> =
+            halves.map(|half| scope.spawn(move || half.iter().copied().map(kill).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Kills a busy session so long after its start, and checks and continues what it left.
+fn killed_after(moment: Duration) -> Left {
     let project = Project::new();
     let running = project.start(project.mur(["run", "--task", "call-many 1000000 tool"]));
     thread::sleep(moment);
     running.signal(Signal::KILL);
-    assert_eq!(running.wait().signal(), Some(9));
+    assert_eq!(running.wait().signal(), Some(Signal::KILL.as_raw()));
 
-    let Some(record) = project.records().pop() else { return (false, false) };
-    if !record.path(TRACE_STREAM).exists() {
-        return (false, false);
-    }
-    let report = check(&project, &record, moment);
-    if let Some(sealed) = report.streams[0].sealed_lines {
+    let record = project.records().pop().filter(|record| record.path(TRACE_STREAM).exists());
+    let Some(record) = record else { return Left::Nothing };
+    let lines = record.event_types().len();
+    let sealed = check(&project, &record, moment).streams[0].sealed_lines;
+    if let Some(sealed) = sealed {
         assert_prefix_is_verified(&project, &record, sealed);
     }
     continue_and_seal(&project, &record, moment);
-    (!record.trace().is_empty(), report.streams[0].sealed_lines.is_some())
+    match (lines, sealed) {
+        (0, _) => Left::Nothing,
+        (_, None) => Left::Lines,
+        (_, Some(_)) => Left::SealedLines,
+    }
 }
 
 fn check(project: &Project, record: &Record, moment: Duration) -> RecordReport {

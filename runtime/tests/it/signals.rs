@@ -1,12 +1,13 @@
 //! SIGINT and SIGTERM: the capsule is stopped, and the record ends in order and sealed.
 
+use std::fs::{self, File};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mur_seal::Verdict;
+use mur_seal::{TRACE_STREAM, Verdict};
 use rustix::process::Signal;
 
-use crate::support::{Project, Record};
+use crate::support::{Project, Record, eventually};
 
 /// What `kill` and shells report for a process that SIGTERM ended, and what `mur` answers to a second signal.
 const TERMINATED: i32 = 143;
@@ -48,7 +49,7 @@ fn a_signal_cancels_whatever_the_capsule_does() {
 fn a_canceled_session_says_so_at_its_end() {
     let project = Project::new();
     let running = project.start(project.mur(["run", "--task", "sleep 600"]));
-    let record = crate::support::eventually("the session", || project.records().pop());
+    let record = eventually("the session", || project.records().pop());
     record.wait_for_lines(2);
     running.signal(Signal::TERM);
     let ended = running.wait().expect(1);
@@ -75,6 +76,27 @@ fn a_second_signal_ends_the_process_at_once_or_finds_it_ending() {
             _ => panic!("{ended:?}"),
         }
     }
+}
+
+/// The end of a session can take long: here, because another process holds the lock of what it is to write.
+#[test]
+fn a_second_signal_ends_a_session_that_does_not_come_to_its_end() {
+    let project = Project::new();
+    let (running, record) = project.start_session("sleep 600", &[]);
+    record.wait_for_lines(2);
+    let copy = record.path("copy");
+    fs::copy(record.path(TRACE_STREAM), &copy).unwrap();
+    let locked = File::open(&copy).unwrap();
+    locked.lock().unwrap();
+    fs::rename(&copy, record.path(TRACE_STREAM)).unwrap();
+
+    running.signal(Signal::TERM);
+    thread::sleep(Duration::from_millis(1500));
+    let insisted = Instant::now();
+    running.signal(Signal::TERM);
+    running.wait().expect(TERMINATED);
+    assert!(insisted.elapsed() < Duration::from_secs(5), "{:?}", insisted.elapsed());
+    assert_eq!(project.check(&record).verdict, Verdict::Unsealed);
 }
 
 #[test]

@@ -75,9 +75,12 @@ impl ChainOptions {
         ChainOptions {
             appenders,
             on_tampering: Box::new(|tampering| {
-                eprintln!(
+                // That nobody reads stderr any more must not end the process.
+                let _ = writeln!(
+                    io::stderr(),
                     "warning: the record was rewritten behind this process: expected {} lines, found {}; it will not be sealed",
-                    tampering.expected.lines, tampering.found.lines
+                    tampering.expected.lines,
+                    tampering.found.lines
                 );
                 format!("{{\"event_type\":\"{TAMPERED_EVENT}\",{}}}", tampering.members())
             }),
@@ -114,6 +117,9 @@ pub enum ChainError {
 
 /// One file's chain, shared by every appender of this process.
 pub struct InlineChain {
+    /// As it was given, made absolute: what stands under this name is what a reader finds.
+    given: PathBuf,
+    /// With the links on the way to it resolved when it was opened.
     path: PathBuf,
     options: ChainOptions,
     witnessed: Mutex<Witnessed>,
@@ -155,10 +161,15 @@ impl InlineChain {
 
     fn open_or(missing: Missing, path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
         let io = |cause| ChainError::Io { path: path.into(), cause };
-        let path = &real_path(path).map_err(io)?;
+        let given = std::path::absolute(path).map_err(io)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|chain| chain.strong_count() > 0);
-        // By name first: a file that was put in the place of one that is open is not a new one, but a rewritten one.
+        // By name first: what was put in the place of a file that is open, or of a directory that leads to it, is not
+        // another file, but a rewritten one.
+        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.given == given) {
+            return Ok(chain);
+        }
+        let path = &real_path(path).map_err(io)?;
         if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.path == *path) {
             return Ok(chain);
         }
@@ -180,7 +191,7 @@ impl InlineChain {
         let lock = FileLock::acquire(&witnessed.file, path)?;
         witnessed.first_look(path).map_err(io)?;
         witnessed.lock = (options.appenders == Appenders::Sole).then_some(lock);
-        let chain = Arc::new(InlineChain { path: path.into(), options, witnessed: Mutex::new(witnessed) });
+        let chain = Arc::new(InlineChain { given, path: path.into(), options, witnessed: Mutex::new(witnessed) });
         open.push(Arc::downgrade(&chain));
         Ok(chain)
     }
@@ -209,7 +220,7 @@ impl InlineChain {
         match look(&self.path).map_err(io)? {
             Some(now) if now.id == witnessed.id && now.len == witnessed.len => return Ok(witnessed.head()),
             Some(_) => {}
-            None => return Ok(ChainHead { head: LineHash::GENESIS, lines: 0 }),
+            None => return Ok(NOTHING),
         }
         let mut walker = InlineWalker::new();
         feed(&open_file(&self.path, Missing::Refuse)?, 0, &mut walker).map_err(io)?;
@@ -280,10 +291,12 @@ impl InlineChain {
             }
             Some(_) => true,
             None => {
-                // The name now stands for another file, or for none: go on in the one that a reader will find.
-                let file = Arc::new(open_file(&self.path, Missing::Create)?);
-                let id = id_of(&file.metadata().map_err(io)?);
-                lock = Some(FileLock::acquire(&file, &self.path)?);
+                // The name now stands for another file, or for none: go on in the one that a reader will find. Where that
+                // is not possible it was rewritten all the same.
+                let (file, id, taken) = self.open_again().inspect_err(|_| {
+                    witnessed.found_rewritten(Tampering { expected, found: NOTHING });
+                })?;
+                lock = Some(taken);
                 (witnessed.file, witnessed.id) = (file, id);
                 if self.options.appenders == Appenders::Sole {
                     witnessed.lock = lock.take();
@@ -300,6 +313,14 @@ impl InlineChain {
             witnessed.unrecorded = None;
         }
         Ok(lock)
+    }
+
+    /// What now stands under the file's name, made where there is nothing, and locked.
+    fn open_again(&self) -> Result<(Arc<File>, FileId, FileLock), ChainError> {
+        let file = Arc::new(open_file(&self.path, Missing::Create)?);
+        let metadata = file.metadata().map_err(|cause| ChainError::Io { path: self.path.clone(), cause })?;
+        let lock = FileLock::acquire(&file, &self.path)?;
+        Ok((file, id_of(&metadata), lock))
     }
 }
 
@@ -391,16 +412,26 @@ impl Witnessed {
         Ok(self.head())
     }
 
-    /// Writes one line in one go, after ending a torn one. That one may carry a link all the same: it may lack its newline
-    /// alone.
+    /// Writes one line in one go, after ending a torn one.
     fn write(&mut self, event: &str, path: &Path) -> Result<(), ChainError> {
-        let torn = self.walker.torn_bytes() > 0;
-        if torn {
-            let mut ended = self.walker.clone();
-            ended.update(b"\n");
-            return self.write_after(ended.so_far().state.clone(), "\n", event, path);
+        if self.walker.torn_bytes() == 0 {
+            return self.write_after(self.chain().clone(), "", event, path);
         }
-        self.write_after(self.chain().clone(), "", event, path)
+        let ended_by = |end: &str| {
+            let mut walker = self.walker.clone().onwards();
+            walker.update(end.as_bytes());
+            walker
+        };
+        // A line may lack its newline alone, and be one of the chain. It may also have been cut where it only looks like
+        // one, or have been put there: a space behind it keeps it from being read as linked.
+        let linked = ended_by("\n");
+        let found = linked.so_far();
+        let (ended, end) = if found.broken.is_none() && found.unbound_through == 0 {
+            (linked, "\n")
+        } else {
+            (ended_by(" \n"), " \n")
+        };
+        self.write_after(ended.so_far().state.clone(), end, event, path)
     }
 
     fn write_after(&mut self, mut chain: ChainState, end: &str, event: &str, path: &Path) -> Result<(), ChainError> {
@@ -421,6 +452,9 @@ impl Witnessed {
         Ok(())
     }
 }
+
+/// The head of an empty file, and of none.
+const NOTHING: ChainHead = ChainHead { head: LineHash::GENESIS, lines: 0 };
 
 fn head_of(chain: &ChainState) -> ChainHead {
     ChainHead { head: chain.head(), lines: chain.lines() }

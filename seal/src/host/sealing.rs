@@ -4,7 +4,7 @@
 //! reading as unsealed.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,6 +18,7 @@ use crate::hash::{LineHash, line_hash, listed_head};
 use crate::listed::{Lines, is_truncated_record};
 use crate::record::{COMPLETION_STREAM, EVAL_STREAM, Found, TRACE_STREAM, conversation_stream};
 use crate::seal::{ConversationPointer, SEAL_SUFFIX, Seal, SealDraft, SealError, SealedHead};
+use crate::text::escape;
 use crate::verify::ChainKind;
 
 /// Mode of a conversation record and of its seal.
@@ -262,5 +263,10 @@ fn now_ms() -> u64 {
 }
 
 fn reported<T>(what: &str, sealed: Result<T, SealingError>) -> Option<T> {
-    sealed.map_err(|error| eprintln!("warning: {what} is not sealed: {}", crate::text::escape(&error.to_string()))).ok()
+    let tell = |error: SealingError| {
+        let text = format!("{what} is not sealed: {error}");
+        // That nobody reads stderr any more must not end the process.
+        let _ = writeln!(io::stderr(), "warning: {}", escape(&text));
+    };
+    sealed.map_err(tell).ok()
 }

@@ -181,6 +181,27 @@ fn a_torn_line_is_kept_named_and_bound_wherever_it_was_torn() {
     }
 }
 
+/// A member of an event may look like a link, and a crash may cut the line right behind it.
+#[test]
+fn a_torn_line_that_ends_like_a_link_is_not_read_as_one() {
+    let head = |records: &Records| records.chain(Appenders::Sole).append(&event("host", 1)).unwrap().head;
+    for torn in [
+        |_: LineHash| "{\"input\":{\"prev_hash\":\"x\"}".to_owned(),
+        |_| format!("{{\"input\":{{\"prev_hash\":\"{}\"}}", line_hash(b"x")),
+        |head| format!("{{\"input\":{{\"gap_hash\":\"{}\",\"prev_hash\":\"{head}\"}}", line_hash(b"x")),
+    ] {
+        let records = Records::new();
+        let torn = torn(head(&records));
+        append_raw(&records.trace(), &torn);
+        let chain = records.chain(Appenders::Sole);
+        chain.append(&event("host", 2)).unwrap();
+        records.seal(&chain).unwrap();
+        let report = records.assert_trace(Verdict::Verified);
+        assert!(report.notes[0].starts_with("line 2 without a link"), "{torn}: {report:?}");
+        assert!(records.lines()[1].starts_with(&torn), "its bytes are kept");
+    }
+}
+
 #[test]
 fn a_line_torn_by_another_process_is_repaired_by_the_next_append() {
     let records = Records::new();

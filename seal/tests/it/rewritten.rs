@@ -121,6 +121,19 @@ fn a_torn_line_that_was_rewritten_is_never_verified() {
     }
 }
 
+/// A whole line but for its newline, that follows a forged history: ending it must not adopt that history.
+#[test]
+fn a_forged_line_without_its_newline_does_not_stand_for_what_is_before_it() {
+    let records = Records::new();
+    let (chain, _) = written(&records, Appenders::Shared);
+    let events: Vec<String> = (1..=3).map(|number| event("tsoh", number)).chain([event("thief", 4)]).collect();
+    let forged = RecordBuilder::new().events(&events).trace().to_vec();
+    fs::write(records.trace(), &forged[..forged.len() - 1]).unwrap();
+    chain.append(&event("host", 4)).unwrap();
+    let _ = records.seal(&chain);
+    records.assert_trace(Verdict::Changed);
+}
+
 #[test]
 fn a_line_of_another_writer_is_a_rewrite_where_the_host_is_the_only_one() {
     for foreign in ["whole", "torn"] {
