@@ -285,7 +285,8 @@ impl InlineChain {
         let same_file = now.filter(|now| now.id == witnessed.id);
         let rewritten = match same_file.map(|file| file.len) {
             // Of a file that was rewritten before, the length says nothing.
-            Some(len) if len == witnessed.len => witnessed.tampering.is_some() && witnessed.differs().map_err(io)?,
+            Some(_) if witnessed.tampering.is_some() && witnessed.differs().map_err(io)? => true,
+            Some(len) if len == witnessed.len => false,
             Some(len) if len > witnessed.len => {
                 self.options.appenders == Appenders::Sole || !witnessed.adopt().map_err(io)?
             }
@@ -398,11 +399,13 @@ impl Witnessed {
         Ok(continues)
     }
 
-    /// Whether the file ends otherwise than this process remembers. What differs before its end breaks the chain.
+    /// Whether the file no longer begins with the lines that this process remembers. It is read from its start, and the
+    /// last of those lines is compared: what differs before it breaks the chain.
     fn differs(&self) -> io::Result<bool> {
-        let mut walker = InlineWalker::new();
+        let ChainHead { head, lines } = self.head();
+        let mut walker = InlineWalker::new().watch(lines);
         feed(&self.file, 0, &mut walker)?;
-        Ok(head_of(&walker.so_far().state) != self.head())
+        Ok(walker.so_far().watched != Some(head))
     }
 
     /// Reads the file from its start, whatever it holds.
