@@ -66,6 +66,7 @@ impl ListedWalker {
         ListedWalker { walk, partial: Sha256::new(), partial_len: 0, last_byte: None }
     }
 
+    #[cfg(all(feature = "std", unix))]
     pub(crate) fn counts(&self) -> Lines {
         self.walk.counted_as
     }

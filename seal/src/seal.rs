@@ -21,6 +21,11 @@ pub const SEAL_SUFFIX: &str = ".seal";
 /// The `session_id` of a conversation's seal when no session made it: the record was truncated from the command line.
 pub const CLI_SEALER: &str = "mur-conversation";
 
+/// Bytes that a name in a seal may have: far more than any has, and few enough to be told in a report.
+const MAX_NAME: usize = 1024;
+/// Characters that are told of a foreign text that is no name.
+const MAX_QUOTED: usize = 200;
+
 /// The first line of the message that `members_signature` covers.
 const MEMBERS_FORMAT: &str = "murmur.seal.members/1";
 
@@ -130,6 +135,9 @@ impl SealDraft {
             ("conversation's context id", pointer.map(|pointer| &pointer.context_id)),
         ];
         for (what, name) in names {
+            if name.is_some_and(|name| name.len() > MAX_NAME) {
+                return Err(SealError::Malformed(format!("its {what} is longer than {MAX_NAME} bytes")));
+            }
             if name.is_some_and(|name| name.chars().any(char::is_control)) {
                 return Err(SealError::ControlCharacter(what));
             }
@@ -160,6 +168,15 @@ impl SealDraft {
     }
 }
 
+/// A text from a seal as it is told: a hostile one may be as long as its file.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MAX_QUOTED) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 /// One plain segment of a path: it can name a directory, and no other than one below where it is looked up.
 pub(crate) fn is_segment(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
@@ -171,21 +188,23 @@ impl Seal {
     /// Unknown members are ignored and `null` reads as left out; duplicate members, wrong types and second spellings of a
     /// hash are malformed. A format or an algorithm of the future is told apart from a damaged seal.
     pub fn parse(bytes: &[u8]) -> Result<Self, SealError> {
-        let malformed = |error: serde_json::Error| SealError::Malformed(error.to_string());
+        let malformed = |error: serde_json::Error| SealError::Malformed(shortened(error.to_string()));
         let object = |bytes| serde_json::from_slice::<Object<Members>>(bytes).map(|Object(members)| members);
         let members = match object(bytes) {
-            Ok(members) if members.format != SEAL_FORMAT => return Err(SealError::UnknownFormat(members.format)),
+            Ok(members) if members.format != SEAL_FORMAT => {
+                return Err(SealError::UnknownFormat(shortened(members.format)));
+            }
             Ok(members) if members.algorithm != SEAL_ALGORITHM => {
-                return Err(SealError::UnknownAlgorithm(members.algorithm));
+                return Err(SealError::UnknownAlgorithm(shortened(members.algorithm)));
             }
             Ok(members) => members,
             // Members may mean something else in another format: look at nothing but its name before judging them.
             Err(error) => match serde_json::from_slice::<Object<Names>>(bytes) {
                 Ok(Object(Names { format: Some(format), .. })) if format != SEAL_FORMAT => {
-                    return Err(SealError::UnknownFormat(format));
+                    return Err(SealError::UnknownFormat(shortened(format)));
                 }
                 Ok(Object(Names { algorithm: Some(algorithm), .. })) if algorithm != SEAL_ALGORITHM => {
-                    return Err(SealError::UnknownAlgorithm(algorithm));
+                    return Err(SealError::UnknownAlgorithm(shortened(algorithm)));
                 }
                 _ => return Err(malformed(error)),
             },

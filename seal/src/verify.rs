@@ -9,7 +9,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::chain::{CHAIN_INLINE, CHAIN_LISTED, ChainBreak, InlineWalk, InlineWalker, LineDigest};
+#[cfg(all(feature = "std", unix))]
+use crate::chain::LineDigest;
+use crate::chain::{CHAIN_INLINE, CHAIN_LISTED, ChainBreak, InlineWalk, InlineWalker};
 use crate::hash::LineHash;
 use crate::key::PublicKey;
 use crate::listed::{LineEnds, Lines, ListedWalk, ListedWalker, Pointed, is_truncated_record};

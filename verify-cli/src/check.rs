@@ -70,12 +70,14 @@ pub fn nothing_to_verify(records: &Path) -> String {
     text
 }
 
-/// The first records directory, by name, right below `directory` or below its `.murmur` or `workdir`.
+/// The first records directory, by name, right below `directory` or below its `.murmur` or `workdir`. Hidden directories
+/// there are not the ones that somebody looks for.
 fn record_below(directory: &Path) -> Option<PathBuf> {
     let parents = [directory.to_path_buf(), directory.join(".murmur"), directory.join("workdir")];
     parents.iter().find_map(|parent| {
         let entries = std::fs::read_dir(parent).ok()?;
+        let shown = entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
         let holds_trace = |path: &PathBuf| path.join(mur_seal::TRACE_STREAM).is_file();
-        entries.flatten().map(|entry| entry.path()).filter(holds_trace).min()
+        shown.map(|entry| entry.path()).filter(holds_trace).min()
     })
 }

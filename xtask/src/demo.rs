@@ -17,6 +17,9 @@ const TASK: &str = "examples/hello/task.md";
 /// The line of the copy that is changed. Line 3 then no longer continues it, so every check names it.
 const CHANGED_LINE: usize = 2;
 
+/// The file in the workdir with which the first capsule's result reaches the second one.
+const HANDOVER: &str = "handover.txt";
+
 /// The three programs that check a record, as the closing table names them.
 const CHECKERS: [&str; 3] = ["mur-verify", "mur trace verify", "check capsule"];
 
@@ -100,6 +103,24 @@ impl Expected {
         };
         Seen { text, as_expected: false }
     }
+
+    /// The same for what the audit said. It also has to pass its work on, if and only if the record is whole.
+    fn compare_audit(&self, said: &Said) -> Seen {
+        let seen = self.compare(said);
+        let passed_on = words_passed_on(&said.text);
+        let text = match self {
+            Self::Verified if passed_on.is_none_or(|words| words == 0) => format!("{}, without work", seen.text),
+            Self::Changed { .. } if passed_on.is_some() => format!("{}, work passed on", seen.text),
+            Self::Verified | Self::Changed { .. } => return seen,
+        };
+        Seen { text, as_expected: false }
+    }
+}
+
+/// How many words the audit says that it passed on.
+fn words_passed_on(result: &str) -> Option<u64> {
+    let passed_on = result.lines().find_map(|line| line.strip_prefix("passed on: "))?;
+    passed_on.strip_suffix(" words")?.parse().ok()
 }
 
 impl<'a> Stage<'a> {
@@ -137,7 +158,16 @@ impl<'a> Stage<'a> {
             return Err(Failure::new("the capsule's run did not end well, or did not name its session"));
         };
         self.show_result()?;
+        self.hand_over()?;
         Ok(self.work.join(".murmur").join(session))
+    }
+
+    /// Copies the result to where the next capsule finds it: a session begins without the result of the one before.
+    fn hand_over(&self) -> Result<(), Failure> {
+        let (result, handover) = (self.result(), self.work.join(HANDOVER));
+        fs::copy(&result, &handover).map_err(|error| cannot("copy", &result, &error))?;
+        println!("  handed over to the next capsule as {}", handover.display());
+        Ok(())
     }
 
     /// A copy of the record, with another digit in the timestamp of one line of its trace.
@@ -161,11 +191,13 @@ impl<'a> Stage<'a> {
         let verify =
             Command::new(&self.workspace.program("mur-verify")).path(record).args(["--key"]).path(&self.public_key());
         let trace_verify = self.mur(["trace", "verify"]).path(record);
-        Ok([
-            judge(&show(&verify)?, expected),
-            judge(&show(&trace_verify)?, expected),
-            judge(&self.audit(record)?, expected),
-        ])
+        let verified = judge(expected.compare(&show(&verify)?), expected);
+        let trace_verified = judge(expected.compare(&show(&trace_verify)?), expected);
+        if let Expected::Changed { .. } = expected {
+            println!("\n  The audit below is to fail, with error[E-RUN-040]: that is how a stage stops its pipeline.");
+        }
+        let audited = judge(expected.compare_audit(&self.audit(record)?), expected);
+        Ok([verified, trace_verified, audited])
     }
 
     /// Runs the second example on a record. What it says is its result, not the runtime's output.
@@ -192,12 +224,13 @@ impl<'a> Stage<'a> {
         Ok(text)
     }
 
-    /// The task of `examples/audit-pipeline`: which record, as a path below the workdir, and which key.
+    /// The task of `examples/audit-pipeline`: what to work on and which record, as paths below the workdir, and
+    /// which key.
     fn audit_task(&self, record: &Path) -> Result<String, Failure> {
         let file = self.public_key();
         let key = fs::read_to_string(&file).map_err(|error| cannot("read", &file, &error))?;
         let records = record.strip_prefix(&self.work).unwrap_or(record).display();
-        Ok(format!(r#"{{"records": "{records}", "public_key": "{}"}}"#, key.trim()))
+        Ok(format!(r#"{{"work": "{HANDOVER}", "records": "{records}", "public_key": "{}"}}"#, key.trim()))
     }
 }
 
@@ -222,8 +255,7 @@ fn print_indented(text: &str) {
     }
 }
 
-fn judge(said: &Said, expected: &Expected) -> Seen {
-    let seen = expected.compare(said);
+fn judge(seen: Seen, expected: &Expected) -> Seen {
     println!("  expected: {}; seen: {}", expected.text(), seen.text);
     seen
 }
@@ -309,5 +341,18 @@ mod tests {
         assert!(!changed.compare(&said(1, "trace.jsonl  changed  line 27 is not what was sealed")).as_expected);
         assert!(!changed.compare(&said(0, "changed, line 2")).as_expected);
         assert!(!Expected::Verified.compare(&said(0, "unverified")).as_expected);
+    }
+
+    #[test]
+    fn an_audit_counts_only_when_work_is_passed_on_behind_a_whole_record_and_no_other() {
+        let audit = |expected: &Expected, exit_code, text: &str| {
+            expected.compare_audit(&Said { exit_code: Some(exit_code), text: text.to_owned() }).as_expected
+        };
+        assert!(audit(&Expected::Verified, 0, "verified\npassed on: 14 words\n"));
+        assert!(!audit(&Expected::Verified, 0, "verified\npassed on: 0 words\n"));
+        assert!(!audit(&Expected::Verified, 0, "verified\n"));
+        let changed = Expected::Changed { line: 2 };
+        assert!(audit(&changed, 1, "changed, line 2\nstopped: nothing is passed on\n"));
+        assert!(!audit(&changed, 1, "changed, line 2\npassed on: 14 words\n"));
     }
 }

@@ -1,8 +1,9 @@
-//! A stage of a pipeline that trusts no stage before it. It works on what an earlier session left in
-//! `out/result.txt`, has that session's record checked, and passes its work on only when the record is
+//! A stage of a pipeline that trusts no stage before it. It works on a file that an earlier session
+//! handed over, has that session's record checked, and passes its work on only when the record is
 //! `verified`; otherwise it fails, and so does the pipeline.
 //!
-//! Its task is the check capsule's input: `{"records": "…", "public_key": "…"}`.
+//! Its task names that file, below the workdir, beside the check capsule's input:
+//! `{"work": "…", "records": "…", "public_key": "…"}`.
 #![cfg(target_arch = "wasm32")] // a component, so for other targets there is nothing to build
 
 /// What the capsule's world, `murmur:capsule/capsule`, looks like in Rust.
@@ -23,6 +24,7 @@ use std::fs;
 use bindings::exports::murmur::capsule::run::Guest;
 use bindings::murmur::tool::run::{Status, ToolInput, ToolResult};
 use bindings::murmur::tool_registry::invoke::invoke;
+use serde_json::{Map, Value};
 
 struct AuditPipeline;
 
@@ -41,10 +43,10 @@ impl Guest for AuditPipeline {
 
 /// Does this stage's work and writes what became of it; the status is that of the check.
 fn work_and_check() -> Result<Status, Box<dyn Error>> {
-    let check = fs::read_to_string("task.md")?;
-    let earlier = fs::read_to_string("out/result.txt").unwrap_or_default();
+    let (work, check) = read_task(&fs::read_to_string("task.md")?)?;
+    let handed_over = fs::read_to_string(&work).map_err(|error| format!("{work}: {error}"))?;
 
-    let counted = call("word-count", serde_json::json!({ "text": earlier }).to_string())?;
+    let counted = call("word-count", serde_json::json!({ "text": handed_over }).to_string())?;
     let checked = call("check-capsule", check)?;
 
     let finding = checked.summary.unwrap_or_default();
@@ -55,6 +57,17 @@ fn work_and_check() -> Result<Status, Box<dyn Error>> {
     fs::create_dir_all("out")?;
     fs::write("out/result.txt", format!("{finding}\n{outcome}\n"))?;
     Ok(checked.status)
+}
+
+/// What a task names: the file to work on, and the input of the check. That input is the task without
+/// its member `work`, since the check refuses members that it does not know.
+fn read_task(task: &str) -> Result<(String, String), Box<dyn Error>> {
+    let mut members: Map<String, Value> =
+        serde_json::from_str(task).map_err(|error| format!("the task is not a JSON object: {error}"))?;
+    match members.remove("work") {
+        Some(Value::String(work)) => Ok((work, serde_json::to_string(&members)?)),
+        Some(_) | None => Err("the task names no file to work on in a member `work`".into()),
+    }
 }
 
 fn call(tool: &str, data: String) -> Result<ToolResult, String> {

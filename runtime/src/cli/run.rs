@@ -1,5 +1,9 @@
 //! `mur run`: runs a capsule and says where its result and its record are.
 
+use std::borrow::Cow;
+use std::env;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,15 +72,29 @@ pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
         complain(failure);
     }
     if !args.json {
-        print(&closing(&outcome, &home));
+        print(&closing(&outcome, &home, &verifier(env::current_exe().ok().as_deref())));
     }
     Ok(if outcome.status == Status::Ok { EXIT_OK } else { EXIT_FAILED })
 }
 
-/// A value that names an existing file is that file; any other is the task itself.
+/// A value that names an existing file is that file; any other is the task itself. One that only looks like a file's
+/// name may be misspelt, so that is said.
 fn task_of(value: &str, context: &Context) -> Task {
     let path = context.here.join(value);
-    if path.is_file() { Task::File(path) } else { Task::Text(value.into()) }
+    if path.is_file() {
+        return Task::File(path);
+    }
+    if looks_like_a_file(value) {
+        let value = escape(value);
+        // That stderr cannot be written is nobody's to know.
+        let _ = writeln!(io::stderr(), "warning: --task {value} names no file; taken as the task's text");
+    }
+    Task::Text(value.into())
+}
+
+fn looks_like_a_file(value: &str) -> bool {
+    let named = value.contains('/') || [".md", ".txt"].iter().any(|extension| value.ends_with(extension));
+    named && !value.contains(char::is_whitespace)
 }
 
 fn announce(staged: &Staged, args: &RunArgs) {
@@ -103,33 +121,43 @@ fn announce(staged: &Staged, args: &RunArgs) {
     }
 }
 
-/// What a person sees at the end.
-fn closing(outcome: &Outcome, home: &Path) -> String {
+/// The program that checks records, given the running one: the one beside it, or else any on the shell's search path.
+fn verifier(running: Option<&Path>) -> PathBuf {
+    const NAME: &str = "mur-verify";
+    let beside = running.map(|program| program.with_file_name(NAME));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| NAME.into())
+}
+
+/// What a person sees at the end. `verifier` is the program that checks the record.
+fn closing(outcome: &Outcome, home: &Path, verifier: &Path) -> String {
     let result = match &outcome.result {
         Some(path) => escape(&path.to_string_lossy()).into_owned(),
         None => "none".into(),
     };
     format!(
-        "result:  {result}\nrecord:  {}\nstatus:  {}\nverify:  mur-verify {} --key {}\n",
+        "result:  {result}\nrecord:  {}\nstatus:  {}\nverify:  {} {} --key {}\n",
         escape(&outcome.records_dir.to_string_lossy()),
         outcome.status.as_str(),
+        quoted(verifier),
         quoted(&outcome.records_dir),
         quoted(&public_key_path(home)),
     )
 }
 
-/// A path as a shell takes it.
+/// A path as a shell takes it, with nothing in it that could mislead whoever reads it first.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | ',' | '@' | '%');
     if !text.is_empty() && text.chars().all(plain) {
         return text.into_owned();
     }
-    if text.chars().any(char::is_control) {
-        // `$'…'` is the one form in which a shell takes such characters spelled out.
-        let spelled: String = text
-            .bytes()
-            .map(|byte| {
+    if matches!(escape(&text), Cow::Owned(_)) || path.to_str().is_none() {
+        // `$'…'` is the one form in which a shell takes characters spelled out, and bytes that are none.
+        let spelled: String = path
+            .as_os_str()
+            .as_bytes()
+            .iter()
+            .map(|&byte| {
                 if byte.is_ascii_graphic() && !matches!(byte, b'\'' | b'\\') {
                     char::from(byte).to_string()
                 } else {
@@ -143,7 +171,11 @@ fn quoted(path: &Path) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -151,5 +183,33 @@ mod tests {
         assert_eq!(quoted(Path::new("/a/b-c.d_e")), "/a/b-c.d_e");
         assert_eq!(quoted(Path::new("/a b/it's")), "'/a b/it'\\''s'");
         assert_eq!(quoted(Path::new("/a\u{1b}[31m")), "$'/a\\x1b[31m'");
+    }
+
+    #[test]
+    fn a_path_that_could_mislead_its_reader_is_spelled_out_for_the_shell() {
+        assert_eq!(quoted(Path::new("/a\u{202e}b c")), "$'/a\\xe2\\x80\\xaeb\\x20c'");
+        assert_eq!(quoted(Path::new("/a\u{200b}")), "$'/a\\xe2\\x80\\x8b'");
+        assert_eq!(quoted(Path::new(OsStr::from_bytes(b"/a\xff"))), "$'/a\\xff'");
+        assert_eq!(quoted(Path::new("/Grüße 日本")), "'/Grüße 日本'");
+    }
+
+    #[test]
+    fn the_verifier_is_the_one_beside_the_running_program_where_there_is_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let running = directory.path().join("mur");
+        assert_eq!(verifier(Some(&running)), Path::new("mur-verify"));
+        assert_eq!(verifier(None), Path::new("mur-verify"));
+        fs::write(directory.path().join("mur-verify"), "").unwrap();
+        assert_eq!(verifier(Some(&running)), directory.path().join("mur-verify"));
+    }
+
+    #[test]
+    fn a_word_with_a_slash_or_the_extension_of_a_text_looks_like_a_file() {
+        for value in ["nofile.md", "notes.txt", "./dir", "a/b"] {
+            assert!(looks_like_a_file(value), "{value}");
+        }
+        for value in ["", "summarise", "read a/b", "write notes.txt please", "two lines\nof.md"] {
+            assert!(!looks_like_a_file(value), "{value}");
+        }
     }
 }

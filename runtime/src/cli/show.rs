@@ -11,6 +11,8 @@ use crate::record::{Recorded, RecordedLine};
 
 /// Columns of a section's rule.
 const WIDTH: usize = 72;
+/// Characters that are shown of a tool's name.
+const NAME_WIDTH: usize = 40;
 
 /// The sections that have something to say, and the count of redundant calls always.
 pub(crate) fn render(records_dir: &Path, lines: &[RecordedLine]) -> String {
@@ -107,8 +109,8 @@ fn tool_calls(text: &mut String, events: &[&Recorded]) {
 fn redundant_calls(text: &mut String, events: &[&Recorded]) {
     let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
     for call in of_kind(events, "tool_call") {
-        let input = call.value("input").map(ToString::to_string).unwrap_or_default();
-        *seen.entry((tool_name(call), input)).or_default() += 1;
+        let text = |member| call.text(member).unwrap_or_default().to_owned();
+        *seen.entry((text("tool_name"), text("input"))).or_default() += 1;
     }
     rule(text, "Redundant calls");
     let redundant: usize = seen.values().map(|count| count - 1).sum();
@@ -156,8 +158,13 @@ fn damage(text: &mut String, lines: &[RecordedLine], events: &[&Recorded]) {
     }
 }
 
+/// The name as it is shown: a capsule may call any name it likes, however long.
 fn tool_name(call: &Recorded) -> String {
-    escape(call.text("tool_name").unwrap_or("unknown")).into_owned()
+    let name = escape(call.text("tool_name").unwrap_or("unknown"));
+    match name.char_indices().nth(NAME_WIDTH) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.into_owned(),
+    }
 }
 
 fn duration(ms: u64) -> String {

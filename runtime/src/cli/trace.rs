@@ -1,10 +1,11 @@
 //! `mur trace`: reading and checking what sessions recorded. Nothing here writes.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use mur_seal::{CONVERSATIONS_DIR, EXIT_ERROR, PublicKey, public_key_path};
-use mur_verify::{CheckArgs, Console, KeyOrigin, check_all};
+use mur_seal::{CONVERSATIONS_DIR, EXIT_ERROR, PublicKey, Verdict, public_key_path};
+use mur_verify::{CheckArgs, Console, KeyOrigin, check_all, check_record, nothing_to_verify};
 
 use super::{complain, print, show};
 use crate::context::Context;
@@ -46,7 +47,7 @@ pub(crate) fn run(command: TraceCommand, context: &Context) -> Result<u8, Diagno
         TraceCommand::Verify(args) => Ok(verify(args, context)),
         TraceCommand::Show(args) => {
             let recorded = args.resolve(context)?;
-            let lines = read_trace(&recorded.directory).map_err(|error| unreadable(&error))?;
+            let lines = read_trace(&recorded.directory).map_err(|error| unreadable(&recorded.directory, &error))?;
             print(&show::render(&recorded.directory, &lines));
             Ok(EXIT_OK)
         }
@@ -116,6 +117,21 @@ impl SessionArgs {
     }
 }
 
-fn unreadable(error: &ReadError) -> Diagnostic {
-    Diagnostic::new(Code::TraceUnreadable, error.to_string())
+/// Why there is no trace to show, and where one may be.
+fn unreadable(records: &Path, error: &ReadError) -> Diagnostic {
+    let diagnostic = |text: String| Diagnostic::new(Code::TraceUnreadable, text);
+    if records.is_file() {
+        let parent = records.parent().unwrap_or(Path::new("/")).display();
+        return diagnostic(format!("{}: a file, not a records directory", records.display()))
+            .with_hint(format!("give the directory that it is in: {parent}"));
+    }
+    if !matches!(error, ReadError::Io { cause, .. } if cause.kind() == ErrorKind::NotFound) {
+        return diagnostic(error.to_string());
+    }
+    // Other streams may be there: only a record without any of them is absent. That takes no key to say.
+    match check_record(records, &[], None, None) {
+        Ok(report) if report.verdict == Verdict::Absent => diagnostic(nothing_to_verify(records)),
+        Ok(_) => diagnostic(error.to_string()),
+        Err(unusable) => diagnostic(unusable.to_string()),
+    }
 }

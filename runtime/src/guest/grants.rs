@@ -5,9 +5,10 @@ use super::limits::Limits;
 use super::output::Outlet;
 use super::protect::{ProtectedPaths, path_of};
 use super::witness::{Stream, Witness};
+use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
 
@@ -23,14 +24,54 @@ pub struct Grants {
 }
 
 /// A directory of the host, as a guest sees it.
+///
+/// It is opened once and kept open: what its path comes to mean later, when somebody moves it away or puts a link in its
+/// place, changes nothing for the guests.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// The directory. The guest cannot leave it, by `..` or by links either.
-    pub directory: PathBuf,
-    /// What it may do there.
+    directory: Arc<File>,
+    path: PathBuf,
+    /// What guests may do there. They cannot leave it, by `..` or by links either.
     pub access: Access,
-    /// What it may not change there all the same.
+    /// What they may not change there all the same.
     pub protected: Arc<ProtectedPaths>,
+}
+
+impl Workspace {
+    /// Opens the directory at `path`.
+    ///
+    /// # Errors
+    /// [`GuestError::Workspace`] when it cannot be opened, is no directory, or this host does not tell the real paths of
+    /// open files (Linux without `/proc`), by which changes are judged.
+    pub fn open(path: &Path, access: Access, protected: Arc<ProtectedPaths>) -> Result<Self, GuestError> {
+        let fail = |source| GuestError::Workspace { path: path.into(), source };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| fail(error.into()))?;
+        let workspace = Self { directory: Arc::new(opened.into()), path: path.into(), access, protected };
+        workspace.real_path().map_err(fail)?;
+        Ok(workspace)
+    }
+
+    /// Where the directory is now.
+    ///
+    /// # Errors
+    /// When the host does not tell.
+    pub fn real_path(&self) -> io::Result<PathBuf> {
+        path_of(&self.directory)
+    }
+
+    /// A path that leads to the open directory, whatever its own path means by now.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn path_of_handle(&self) -> io::Result<PathBuf> {
+        use std::os::fd::AsRawFd as _;
+        Ok(format!("/proc/self/fd/{}", self.directory.as_raw_fd()).into())
+    }
+
+    /// A path that leads to the open directory: its real one, found anew.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn path_of_handle(&self) -> io::Result<PathBuf> {
+        self.real_path()
+    }
 }
 
 /// What a guest may do with the files that it sees.
@@ -56,17 +97,14 @@ pub(crate) fn wasi(grants: &Grants, guest: &Arc<str>, witness: &Arc<dyn Witness>
         .allow_udp(false)
         .allow_ip_name_lookup(false);
     if let Some(workspace) = &grants.workspace {
-        let fail = |source| GuestError::Workspace { path: workspace.directory.clone(), source };
+        let fail = |source| GuestError::Workspace { path: workspace.path.clone(), source };
         let permissions = match workspace.access {
             Access::ReadOnly => FsPerms::ReadOnly,
             Access::ReadWrite => FsPerms::ReadWrite,
         };
-        wasi.preopened_dir(&workspace.directory, ".", permissions)
+        let directory = workspace.path_of_handle().map_err(fail)?;
+        wasi.preopened_dir(directory, ".", permissions)
             .map_err(|error| fail(error.downcast().unwrap_or_else(io::Error::other)))?;
-        // A host that does not tell the real paths of open files, such as Linux without `/proc`, would refuse
-        // every change later, one by one.
-        let opened = File::open(&workspace.directory).map_err(fail)?;
-        path_of(&opened).map_err(fail)?;
     }
     Ok(wasi.build())
 }

@@ -1,6 +1,9 @@
 //! A trace read back: leniently, since it may be cut off or of another writer's making. Nothing here judges it; that is
 //! what `mur trace verify` is for.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,7 +11,12 @@ use std::path::{Path, PathBuf};
 
 use mur_seal::TRACE_STREAM;
 use rustix::fs::OFlags;
-use serde_json::{Map, Value};
+use rustix::io::Errno;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::digest;
 
 /// A longer line is not shown: no event comes near it.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
@@ -65,11 +73,45 @@ pub enum RecordedLine {
     },
 }
 
-/// An event as it was recorded.
+/// An event as it was recorded: those of its members that are of use to a reader, cut to what a line can show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    members: Map<String, Value>,
+    members: BTreeMap<&'static str, Member>,
 }
+
+/// A member's value. Objects and lists are known by their digest alone.
+#[derive(Debug, Clone, PartialEq)]
+enum Member {
+    Text(String),
+    Number(u64),
+}
+
+/// The members that are kept. A trace may be large, and its events may hold anything.
+const KEPT: [&str; 20] = [
+    "capsule_name",
+    "capsule_version",
+    "duration_ms",
+    "event_type",
+    "exit_status",
+    "expected_lines",
+    "found_lines",
+    "input",
+    "input_bytes",
+    "output_bytes",
+    "path",
+    "rule",
+    "session_id",
+    "signal",
+    "status",
+    "target",
+    "task_id",
+    "timestamp",
+    "tool_name",
+    "turn",
+];
+
+/// Bytes of a text that are kept.
+const MAX_TEXT: usize = 4 * 1024;
 
 impl Recorded {
     /// Its `event_type`, empty where it has none.
@@ -77,19 +119,60 @@ impl Recorded {
         self.text("event_type").unwrap_or_default()
     }
 
-    /// A member that is a string.
+    /// A member that is a string, or the digest of one that is an object or a list.
     pub fn text(&self, member: &str) -> Option<&str> {
-        self.members.get(member)?.as_str()
+        match self.members.get(member)? {
+            Member::Text(text) => Some(text),
+            Member::Number(_) => None,
+        }
     }
 
     /// A member that is a count.
     pub fn number(&self, member: &str) -> Option<u64> {
-        self.members.get(member)?.as_u64()
+        match self.members.get(member)? {
+            Member::Number(number) => Some(*number),
+            Member::Text(_) => None,
+        }
     }
+}
 
-    /// A member as it is.
-    pub fn value(&self, member: &str) -> Option<&Value> {
-        self.members.get(member)
+impl<'de> Deserialize<'de> for Recorded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Recorded;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Recorded, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                    match KEPT.into_iter().find(|kept| *kept == name) {
+                        Some(kept) => {
+                            let value = map.next_value::<&RawValue>()?.get();
+                            members.extend(member(value).map(|member| (kept, member)));
+                        }
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(Recorded { members })
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// What is kept of a value, given as the JSON that it is; `None` of what says nothing.
+fn member(json: &str) -> Option<Member> {
+    match json.as_bytes().first()? {
+        b'"' if json.len() <= 8 * MAX_TEXT => serde_json::from_str(json).ok().map(|text: String| {
+            let end = text.floor_char_boundary(MAX_TEXT);
+            Member::Text(text[..end].to_owned())
+        }),
+        b'"' | b'{' | b'[' => Some(Member::Text(format!("sha256 {}", digest(json)))),
+        _ => json.parse().ok().map(Member::Number),
     }
 }
 
@@ -103,8 +186,14 @@ impl Recorded {
 pub fn read_trace(records_dir: &Path) -> Result<Vec<RecordedLine>, ReadError> {
     let path = records_dir.join(TRACE_STREAM);
     let io = |cause| ReadError::Io { path: path.clone(), cause };
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(&path).map_err(io)?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(&path);
+    let file = match opened {
+        Err(cause) if cause.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            return Err(ReadError::NotAFile(path));
+        }
+        opened => opened.map_err(io)?,
+    };
     if !file.metadata().map_err(io)?.is_file() {
         return Err(ReadError::NotAFile(path));
     }
@@ -123,7 +212,7 @@ pub fn read_trace(records_dir: &Path) -> Result<Vec<RecordedLine>, ReadError> {
             return Err(ReadError::TooLong { path, line: number });
         }
         lines.push(match serde_json::from_slice(&bytes) {
-            Ok(members) if whole => RecordedLine::Event(Recorded { members }),
+            Ok(event) if whole => RecordedLine::Event(event),
             Err(error) if whole && !is_torn(&bytes) => {
                 return Err(ReadError::Malformed { path, line: number, reason: error.to_string() });
             }

@@ -25,7 +25,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// computes nor a slow disk is in the way of the other.
 pub(crate) struct Sealing {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
@@ -90,7 +90,7 @@ impl Sealing {
                 None
             }
         };
-        Self { shared, thread }
+        Self { shared, thread: Mutex::new(thread) }
     }
 
     /// A line was appended; the trace now has `lines`.
@@ -108,7 +108,7 @@ impl Sealing {
     }
 
     /// The seal at the session's end.
-    pub(crate) fn finish(mut self) {
+    pub(crate) fn finish(&self) {
         match self.stop() {
             Phase::Running | Phase::Over => self.shared.seal(),
             Phase::Incomplete => self.shared.not_sealed("an event could not be recorded"),
@@ -116,10 +116,11 @@ impl Sealing {
     }
 
     /// Stops the thread, and says in which phase that was.
-    fn stop(&mut self) -> Phase {
+    fn stop(&self) -> Phase {
         let phase = std::mem::replace(&mut self.shared.progress().phase, Phase::Over);
         self.shared.changed.notify_one();
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             // A panic of the thread is reported by its own hook; the final seals do not depend on it.
             let _ = thread.join();
         }

@@ -94,7 +94,7 @@ impl Trace {
     }
 
     /// The seal at the end of a session, after its last event. Nothing may append to the record any more.
-    pub fn close(self) {
+    pub fn close(&self) {
         self.sealing.finish();
     }
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle};
 
-use super::ids::{ContextId, SessionId, TaskId};
+use super::ids::{ContextId, EventId, SessionId, TaskId};
 use super::paths::{RESULT_FILE, SubprocessRoot, runtime_writes};
 use super::result;
 use super::signals::Signals;
 use super::staging::Staged;
-use super::witness::{SessionWitness, Testimony};
+use super::witness::SessionWitness;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{GuestError, Witness};
@@ -124,17 +124,26 @@ pub fn run(staged: Staged, context: &Context, begun: impl FnOnce(&Staged)) -> Re
     // Whatever the guest left to the blocking pool is not waited for longer than this.
     runtime.shutdown_timeout(LAST_OPERATIONS);
 
-    let Some(testimony) = Arc::into_inner(witness).map(SessionWitness::finish) else {
-        return Ok(outcome(&staged, Status::Failed, Some(refused(&"a guest did not let go of its witness"))));
-    };
+    // Even if something of a guest still holds the witness, the record ends as it should.
+    let testimony = witness.testimony();
     let (status, failure) = judge(ended);
-    let recorded = record_end(&testimony, task_id, status, started.elapsed());
+    let end = TaskOver { task, task_id, tool_calls: testimony.tool_calls, status, elapsed: started.elapsed() };
+    let recorded = record_end(witness.trace(), &end);
     leave_result(&staged, &testimony.printed);
-    testimony.trace.close();
+    witness.trace().close();
     match recorded {
         Ok(()) => Ok(outcome(&staged, status, failure)),
         Err(error) => Ok(outcome(&staged, Status::Failed, Some(unrecorded(&error)))),
     }
+}
+
+/// What is recorded of a task and its session when they are over.
+struct TaskOver {
+    task: EventId,
+    task_id: TaskId,
+    tool_calls: u64,
+    status: Status,
+    elapsed: Duration,
 }
 
 /// How a capsule's run ended.
@@ -201,12 +210,12 @@ fn judge(ended: Ended) -> (Status, Option<Diagnostic>) {
     }
 }
 
-fn record_end(testimony: &Testimony, task_id: TaskId, status: Status, elapsed: Duration) -> Result<(), TraceError> {
+fn record_end(trace: &Trace, end: &TaskOver) -> Result<(), TraceError> {
+    let TaskOver { task, task_id, tool_calls, status, elapsed } = *end;
     let duration_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-    let Testimony { trace, task, tool_calls, .. } = testimony;
     if status == Status::Canceled {
         let canceled = TaskCanceled { task_id, phase: "turn", detached_work_ids: vec![], delegation_ids: vec![] };
-        trace.write(*task, &Event::TaskCanceled(canceled))?;
+        trace.write(task, &Event::TaskCanceled(canceled))?;
     }
     let task_end = TaskEnd {
         task_id,
@@ -215,16 +224,16 @@ fn record_end(testimony: &Testimony, task_id: TaskId, status: Status, elapsed: D
         turns: 0,
         input_tokens: 0,
         output_tokens: 0,
-        tool_calls: *tool_calls,
+        tool_calls,
         shell_calls: 0,
         reopen_count: 0,
     };
-    trace.write(*task, &Event::TaskEnd(task_end))?;
+    trace.write(task, &Event::TaskEnd(task_end))?;
     let session_end = SessionEnd {
         total_turns: 0,
         total_input_tokens: 0,
         total_output_tokens: 0,
-        total_tool_calls: *tool_calls,
+        total_tool_calls: tool_calls,
         total_shell_calls: 0,
         duration_ms,
         exit_status: status.exit(),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use mur_seal::HostKey;
 use rustix::fs::OFlags;
 
+use super::address::{project_roots, recorded};
 use super::ids::SessionId;
 use super::paths::{BOOTSTRAP_LOG, Entry, MANIFEST_FILE, RESULT_FILE, RUNTIME_DIR, SessionDirs, TASK_FILE, Workdir};
 use super::result;
@@ -96,15 +97,17 @@ impl Prepared {
             BootstrapLog::open(&log_path, Arc::clone(&context.clock)).map_err(|cause| io_failure(&log_path, &cause))?;
 
         make_directory(&planned)?;
-        // Once more, now that every part of the path exists and `..` and links in it mean what they will mean.
-        let seen = scope_directory(&self.manifest.capabilities.scope, &dirs)?;
+        let protected = protected_paths(&dirs).map_err(|cause| io_failure(&dirs.session, &cause))?;
+        let workspace = Workspace::open(&planned, Access::ReadWrite, Arc::new(protected))
+            .map_err(|error| Diagnostic::new(Code::Io, error.to_string()))?;
+        // Once more, of the directory that is open now and stays so, whatever its path comes to mean.
+        let seen = workspace.real_path().map_err(|cause| io_failure(&planned, &cause))?;
         key_out_of_reach(&seen, &self.home)?;
+        if !seen.starts_with(real_path(&dirs.accessible)) {
+            return Err(leads_out(&planned));
+        }
         let grants = Grants {
-            workspace: Some(Workspace {
-                directory: seen,
-                access: Access::ReadWrite,
-                protected: Arc::new(protected_paths(&dirs).map_err(|cause| io_failure(&dirs.session, &cause))?),
-            }),
+            workspace: Some(workspace),
             environment: vec![
                 ("MURMUR_CAPSULE_NAME".into(), self.manifest.name.to_string()),
                 ("MURMUR_CAPSULE_VERSION".into(), self.manifest.version.to_string()),
@@ -179,6 +182,10 @@ fn protected_paths(dirs: &SessionDirs) -> io::Result<ProtectedPaths> {
     let mut protected = ProtectedPaths::new();
     if dirs.workdir == Workdir::Given {
         protected = protected.with_tree(RUNTIME_DIR, dirs.accessible.join(RUNTIME_DIR))?;
+        // Where the workdir is a project's directory, its sessions' records lie in it too.
+        for earlier in recorded(&project_roots(&dirs.accessible)).map_err(io::Error::other)? {
+            protected = protected.with_tree("another session's record", earlier.directory)?;
+        }
     }
     for entry in dirs.protected() {
         protected = match entry.entry {
@@ -219,16 +226,18 @@ fn scope_directory(scope: &Scope, dirs: &SessionDirs) -> Result<PathBuf, Diagnos
     let directory = dirs.accessible.join(subpath.as_path());
     let (seen, accessible) = (real_path(&directory), real_path(&dirs.accessible));
     if !seen.starts_with(&accessible) {
-        let text = format!("capabilities.filesystem.scope: {} leads out of the workdir", directory.display());
-        return Err(
-            Diagnostic::new(Code::FilesystemScope, text).with_hint("name a directory in the workdir that is no link")
-        );
+        return Err(leads_out(&directory));
     }
     if seen.starts_with(accessible.join(RUNTIME_DIR)) {
         let text = format!("capabilities.filesystem.scope: {} is the runtime's own", directory.display());
         return Err(Diagnostic::new(Code::FilesystemScope, text).with_hint("name another directory of the workdir"));
     }
     Ok(seen)
+}
+
+fn leads_out(directory: &Path) -> Diagnostic {
+    let text = format!("capabilities.filesystem.scope: {} leads out of the workdir", directory.display());
+    Diagnostic::new(Code::FilesystemScope, text).with_hint("name a directory in the workdir that is no link")
 }
 
 /// Writes the task where guests read it, and says how long it is: the one given, else `task.md` as it stands there, else

@@ -108,7 +108,7 @@ impl Witness for Nothing {
 
 /// Calls the tool with `directory` to read, as `.`.
 async fn call(directory: &Path, input: &Value) -> ToolResult {
-    let workspace = Workspace { directory: directory.to_owned(), access: Access::ReadOnly, protected: Arc::default() };
+    let workspace = Workspace::open(directory, Access::ReadOnly, Arc::default()).unwrap();
     let grants = Grants { workspace: Some(workspace), ..Grants::default() };
     let input = ToolInput { data: Some(input.to_string()), log_path: None };
     let witness: Arc<dyn Witness> = Arc::new(Nothing);

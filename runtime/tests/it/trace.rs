@@ -158,7 +158,23 @@ fn an_address_that_leads_nowhere_is_an_error_and_never_a_verdict() {
     error: PROJECT/./nowhere: there is no such directory
     error[E-TRC-002]: no session is recorded under PROJECT/workdir or PROJECT/.murmur
       hint: run a capsule first, pass its --workdir, or write the path of a records directory
-    error[E-TRC-001]: PROJECT/./nowhere/trace.jsonl: No such file or directory (os error 2)
+    error[E-TRC-001]: PROJECT/./nowhere: there is no such directory
+    ");
+}
+
+#[test]
+fn show_says_where_a_record_is_when_it_was_given_another_place() {
+    let (project, record) = recorded();
+    let project = project.with_file("other/hooks/eval.jsonl", "");
+    let trace = format!("workdir/{}/{TRACE_STREAM}", record.session());
+    let said = [".", "./tools", "./other", &trace]
+        .map(|address| project.redacted(&project.run(["trace", "show", address]).expect(1).stderr));
+    insta::assert_snapshot!(said.concat(), @r"
+    error[E-TRC-001]: PROJECT/.: nothing to verify: a records directory holds trace.jsonl, hooks/eval.jsonl, completion.json, or a seal; there is a record in PROJECT/./workdir/ses_…
+    error[E-TRC-001]: PROJECT/./tools: nothing to verify: a records directory holds trace.jsonl, hooks/eval.jsonl, completion.json, or a seal
+    error[E-TRC-001]: PROJECT/./other/trace.jsonl: No such file or directory (os error 2)
+    error[E-TRC-001]: PROJECT/workdir/ses_…/trace.jsonl: a file, not a records directory
+      hint: give the directory that it is in: PROJECT/workdir/ses_…
     ");
 }
 
@@ -453,4 +469,16 @@ fn a_trace_that_cannot_be_shown_is_an_error() {
     error[E-TRC-001]: PROJECT/workdir/ses_…/trace.jsonl: not a regular file
     error[E-TRC-001]: PROJECT/workdir/ses_…/trace.jsonl: not a regular file
     ");
+}
+
+#[test]
+fn a_name_of_any_length_is_recorded_and_shown_cut() {
+    let project = Project::new();
+    project.run_task("call-long 70000").expect(0);
+    let record = project.record();
+    let name = record.event("tool_call")["tool_name"].as_str().unwrap().to_owned();
+    assert!(name.len() < 4096 && name.contains("70000 bytes, sha256 "), "{} bytes", name.len());
+    let shown = project.run(["trace", "show"]).expect(0);
+    assert!(shown.stdout.lines().all(|line| line.chars().count() < 120), "{}", shown.stdout);
+    project.assert_verified(&record);
 }

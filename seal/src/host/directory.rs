@@ -18,7 +18,12 @@ pub(crate) const CONVERSATION_FILE: &str = "conversation.jsonl";
 
 /// A trace's seal has a fixed set of short members.
 const MAX_INLINE_SEAL: u64 = 64 * 1024;
-/// A listed seal has 74 bytes a line: room for some fourteen million lines.
+/// A listed seal has 74 bytes a line. One that is larger than its stream's lines can account for is read up to this size, so
+/// that a report can say how many lines are missing; beyond it, it is no seal of that stream.
+const SHORTENED_LISTED_SEAL: u64 = 16 << 20;
+/// Bytes of a line hash in a listed seal.
+const LISTED_HASH: u64 = 74;
+/// Room for some fourteen million lines.
 const MAX_LISTED_SEAL: u64 = 1 << 30;
 
 /// A stream shorter than this is hashed on the spot.
@@ -180,7 +185,7 @@ impl RecordSource for DirectoryRecord {
     }
 
     fn read_seal(&mut self, place: Place<'_>) -> Result<Found<Vec<u8>>, DirectoryError> {
-        let limit = if place == Place::Record(TRACE_STREAM) { MAX_INLINE_SEAL } else { MAX_LISTED_SEAL };
+        let limit = self.seal_limit(place)?;
         Ok(match self.find(place, SEAL_SUFFIX)? {
             Found::Absent => Found::Absent,
             Found::Unfit(kind) => Found::Unfit(kind),
@@ -205,6 +210,18 @@ impl RecordSource for DirectoryRecord {
 }
 
 impl DirectoryRecord {
+    /// The size that a seal can have. A stream has at least one byte a line, so it bounds the hashes that its seal can list.
+    fn seal_limit(&self, place: Place<'_>) -> Result<u64, DirectoryError> {
+        if place == Place::Record(TRACE_STREAM) {
+            return Ok(MAX_INLINE_SEAL);
+        }
+        let lines = match self.find(place, "")? {
+            Found::File(file) => file.metadata().map_or(0, |metadata| metadata.len()),
+            Found::Absent | Found::Unfit(_) => 0,
+        };
+        Ok(SHORTENED_LISTED_SEAL.saturating_add(lines.saturating_mul(LISTED_HASH)).min(MAX_LISTED_SEAL))
+    }
+
     fn path_of(&self, place: Place<'_>) -> PathBuf {
         match place {
             Place::Record(name) => self.records.path.join(name),

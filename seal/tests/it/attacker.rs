@@ -212,7 +212,8 @@ fn what_ends_verified_is_what_the_host_wrote(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    // `PROPTEST_CASES` asks for more: attacks that worked once were found among tens of thousands.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_attack_on_a_file_of_one_writer_ends_verified(

@@ -106,6 +106,15 @@ fn directories_without_a_record_are_nothing_to_verify() {
 }
 
 #[test]
+fn a_hidden_directory_is_not_named_as_the_place_of_a_record() {
+    let scene = Scene::new().and("hidden", verified());
+    fs::rename(scene.path("hidden/record"), scene.path("hidden/.cache")).unwrap();
+    let outcome = scene.check(["hidden"]);
+    assert_eq!(outcome.code, 5);
+    assert!(!outcome.said().contains("there is a record"), "{outcome}");
+}
+
+#[test]
 fn a_records_directory_may_be_reached_through_a_link() {
     let scene = Scene::with(verified());
     symlink("record", scene.path("latest")).unwrap();

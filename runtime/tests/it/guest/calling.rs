@@ -144,11 +144,7 @@ async fn a_tool_sees_its_own_environment_and_directory_only() {
 
     let mut scene = Scene::new("call tool list .").with_file("scope/inner.txt", "");
     let grants = Grants {
-        workspace: Some(Workspace {
-            directory: scene.path("scope"),
-            access: Access::ReadOnly,
-            protected: Arc::default(),
-        }),
+        workspace: Some(Workspace::open(&scene.path("scope"), Access::ReadOnly, Arc::default()).unwrap()),
         ..Grants::default()
     };
     scene = scene.with_tool("tool", grants);

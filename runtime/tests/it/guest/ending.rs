@@ -1,7 +1,7 @@
 //! How a capsule ends, and how it is ended.
 
 use super::scene::{Scene, capsule};
-use mur_runtime::guest::{GuestError, Stream, Toolbox, Witness};
+use mur_runtime::guest::{Access, GuestError, Stream, Toolbox, Witness, Workspace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,12 +55,10 @@ async fn an_unknown_task_panics() {
     assert!(matches!(error, GuestError::Trapped { .. }), "{error}");
 }
 
-#[tokio::test]
-async fn a_missing_directory_is_named() {
-    let mut scene = Scene::new("ok");
-    let missing = scene.path("missing");
-    scene.workspace().directory = missing.clone();
-    match scene.run().await {
+#[test]
+fn a_missing_directory_is_named() {
+    let missing = Scene::new("ok").path("missing");
+    match Workspace::open(&missing, Access::ReadWrite, Arc::default()) {
         Err(GuestError::Workspace { path, source }) => {
             assert_eq!(path, missing);
             assert_eq!(source.kind(), std::io::ErrorKind::NotFound);

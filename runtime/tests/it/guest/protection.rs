@@ -146,7 +146,8 @@ async fn a_scope_below_the_workdir_is_protected_alike() {
         .with_file(".murmur/ses_1/trace.jsonl", TRACE)
         .with_file(".murmur/task.md", "rewrite ses_1/trace.jsonl")
         .protect(|rules, workdir| record(rules, &workdir.join(".murmur/ses_1")));
-    scene.workspace().directory = scene.path(".murmur");
+    let directory = scene.path(".murmur");
+    scene.work_in(&directory);
     let path = scene.path(".murmur/ses_1/trace.jsonl");
     let before = Fingerprint::of(&path);
     scene.run().await.unwrap();
@@ -160,7 +161,7 @@ async fn a_directory_reached_over_a_link_is_protected_alike() {
     let mut scene = Scene::new("rewrite trace.jsonl").with_file("trace.jsonl", TRACE).protect(record);
     let link = scene.outside("link");
     symlink(scene.path(""), &link).unwrap();
-    scene.workspace().directory = link;
+    scene.work_in(&link);
     let path = scene.path("trace.jsonl");
     attacked(scene, &path).await;
 }

@@ -43,7 +43,7 @@ impl Scene {
         fs::write(workdir.join("task.md"), task).unwrap();
         Self {
             grants: Grants {
-                workspace: Some(Workspace { directory: workdir, access: Access::ReadWrite, protected: Arc::default() }),
+                workspace: Some(Workspace::open(&workdir, Access::ReadWrite, Arc::default()).unwrap()),
                 ..Grants::default()
             },
             root,
@@ -72,6 +72,12 @@ impl Scene {
 
     pub(super) fn workspace(&mut self) -> &mut Workspace {
         self.grants.workspace.as_mut().unwrap()
+    }
+
+    /// Gives the capsule another directory, under the same rules.
+    pub(super) fn work_in(&mut self, directory: &Path) {
+        let workspace = self.workspace();
+        *workspace = Workspace::open(directory, workspace.access, Arc::clone(&workspace.protected)).unwrap();
     }
 
     /// Closes paths for the capsule; tools that are added later have the same directory.

@@ -34,7 +34,8 @@ async fn nothing_outside_the_directory_can_be_reached() {
 #[tokio::test]
 async fn a_scope_is_all_that_a_capsule_sees() {
     let mut scene = Scene::new("unused").with_file("scope/task.md", "read ../task.md");
-    scene.workspace().directory = scene.path("scope");
+    let scope = scene.path("scope");
+    scene.work_in(&scope);
     scene.run().await.unwrap();
     let report = fs::read_to_string(scene.path("scope/out/result.txt")).unwrap();
     assert!(report.starts_with("error: "), "{report}");
@@ -78,4 +79,16 @@ async fn a_flood_arrives_whole_and_in_small_pieces() {
     scene.run().await.unwrap();
     assert_eq!(scene.log.printed("test", Stream::Stdout).len(), 10_000_000);
     assert!(scene.log.largest_piece() <= 8192, "{}", scene.log.largest_piece());
+}
+
+#[tokio::test]
+async fn a_directory_that_is_exchanged_for_a_link_later_is_still_the_one_that_was_opened() {
+    let mut scene = Scene::new("result text");
+    let (workdir, moved, secret) = (scene.path(""), scene.outside("moved"), scene.outside("secret"));
+    std::fs::create_dir(&secret).unwrap();
+    std::fs::rename(&workdir, &moved).unwrap();
+    std::os::unix::fs::symlink(&secret, workdir.parent().unwrap().join("workdir")).unwrap();
+    scene.run().await.unwrap();
+    assert!(moved.join("out/result.txt").is_file(), "the guest works where it was told to");
+    assert_eq!(std::fs::read_dir(&secret).unwrap().count(), 0, "and nowhere else");
 }

@@ -95,3 +95,14 @@ fn a_tool_that_runs_into_a_limit_does_not_take_the_session_with_it() {
     assert_eq!(record.event("tool_call")["status"], "error");
     project.assert_verified(&record);
 }
+
+#[test]
+fn a_call_that_is_cut_off_by_the_deadline_or_a_signal_is_recorded_all_the_same() {
+    let project = Project::new().with_limits("deadline_seconds: 1");
+    project.run_task("call tool spin").expect(1);
+    let record = project.record();
+    assert_eq!(record.event("tool_call")["status"], "error");
+    assert_eq!(record.event("tool_call")["input"], serde_json::json!({"data": "spin"}));
+    assert_eq!(record.event("session_end")["total_tool_calls"], 1);
+    project.assert_verified(&record);
+}

@@ -1,6 +1,7 @@
 //! What `mur run` prints, and that it needs nobody to read it.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mur_verify::Console;
@@ -8,11 +9,17 @@ use serde_json::json;
 
 use crate::support::{Project, eventually};
 
+/// A text in which the verifier has its bare name, whether or not one was built beside `mur`.
+fn with_bare_verifier(text: &str) -> String {
+    let programs = Path::new(env!("CARGO_BIN_EXE_mur")).parent().unwrap();
+    text.replace(&format!("{}/mur-verify ", programs.display()), "mur-verify ")
+}
+
 #[test]
 fn at_the_end_a_person_sees_the_session_the_result_the_record_the_status_and_how_to_verify_it() {
     let project = Project::new();
     let ended = project.run_task("result done").expect(0);
-    insta::assert_snapshot!(project.redacted(&ended.stdout), @r"
+    insta::assert_snapshot!(with_bare_verifier(&project.redacted(&ended.stdout)), @r"
     session: ses_…
     result:  PROJECT/workdir/ses_…/out/result.txt
     record:  PROJECT/workdir/ses_…
@@ -32,7 +39,7 @@ fn a_session_without_a_result_says_so() {
 fn verbose_adds_where_the_capsule_works_and_which_it_is() {
     let project = Project::new();
     let ended = project.run(["run", "--task", "ok", "-v"]).expect(0);
-    insta::assert_snapshot!(project.redacted(&ended.stdout), @r"
+    insta::assert_snapshot!(with_bare_verifier(&project.redacted(&ended.stdout)), @r"
     session: ses_…
     workdir: PROJECT/workdir/ses_…
     manifest: tester v1.2.3
@@ -61,7 +68,7 @@ fn the_printed_command_verifies_the_record() {
         let project = Project::named(name);
         let ended = project.run_task("ok").expect(0);
         let command = ended.says("verify");
-        assert!(command.starts_with("mur-verify "), "{command}");
+        assert!(with_bare_verifier(command).starts_with("mur-verify "), "{command}");
         let (code, printed) = run_printed_command(&project, command);
         assert_eq!(code, 0, "{command}");
         assert!(printed.contains("\nverified: checked with key "), "{printed}");
@@ -146,5 +153,16 @@ fn a_capsule_that_prints_much_does_not_wait_for_a_reader() {
     let mut shown = String::new();
     child.stderr.take().unwrap().read_to_string(&mut shown).unwrap();
     assert!(shown.ends_with("[tester] [what the guests print from here on is not shown]\n"));
+    project.assert_verified(&project.record());
+}
+
+#[test]
+fn a_capsule_that_prints_nothing_but_line_ends_does_not_wait_for_a_reader() {
+    let project = Project::new();
+    let mut child =
+        project.mur(["run", "--task", "lines 65536"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Each is shown as a line under the guest's name, so what is shown is many times what is printed.
+    let status = eventually("the end of the process", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(0));
     project.assert_verified(&project.record());
 }

@@ -31,6 +31,17 @@ fn a_task_that_names_a_file_is_its_content_and_any_other_is_the_text() {
 }
 
 #[test]
+fn a_task_that_looks_like_a_file_and_is_none_is_taken_as_text_with_a_warning() {
+    let project = Project::new();
+    for task in ["nofile.md", "./tools"] {
+        let ended = project.run(["run", "--workdir", "work", "--task", task]);
+        let warning = format!("warning: --task {task} names no file; taken as the task's text\n");
+        assert!(ended.stderr.starts_with(&warning), "{ended:?}");
+        assert_eq!(fs::read_to_string(project.path("work/task.md")).unwrap(), task);
+    }
+}
+
+#[test]
 fn without_one_the_task_is_task_md_as_it_stands_else_input_txt_else_nothing() {
     let project = Project::new()
         .with_file("both/task.md", "result of task.md")

@@ -7,14 +7,14 @@
 //! |---|---|
 //! | `ok` | returns |
 //! | `print` | writes to stdout and stderr |
-//! | `flood BYTES` | writes so many bytes to stdout |
+//! | `flood BYTES`, `lines N` | writes so many bytes, or empty lines, to stdout |
 //! | `trap` | panics |
 //! | `exit CODE` | leaves through `wasi:cli/exit` |
 //! | `result TEXT` | writes the text as its result |
 //! | `read PATH`, `write PATH TEXT` | one file |
 //! | `spin`, `sleep SECONDS`, `balloon`, `recurse`, `files N` | [`limits`] |
 //! | `env`, `net`, `escape`, `link PATH TARGET` | [`surroundings`] |
-//! | `call TOOL [DATA]`, `log TOOL PATH`, `call-many N TOOL` | [`tools`] |
+//! | `call TOOL [DATA]`, `log TOOL PATH`, `call-many N TOOL`, `call-long LENGTH` | [`tools`] |
 //! | `rewrite PATH`, `overwrite PATH` | [`rewrite`] |
 //! | `forge PATH` | [`forge`] |
 //!
@@ -43,7 +43,9 @@ fn run() {
     match command {
         "ok" => {}
         "print" => print(),
-        "flood" => flood(number(rest)),
+        "flood" => flood(b'x', number(rest)),
+        "lines" => flood(b'\n', number(rest)),
+        "call-long" => tools::call_long(number(rest)),
         "trap" => panic!("the task says trap"),
         "exit" => process::exit(number(rest).try_into().unwrap_or(i32::MAX)),
         "result" => report(rest),
@@ -109,8 +111,8 @@ fn print() {
     eprintln!("to stderr");
 }
 
-fn flood(bytes: u64) {
-    let chunk = [b'x'; 4096];
+fn flood(byte: u8, bytes: u64) {
+    let chunk = [byte; 4096];
     let mut left = bytes;
     let mut out = std::io::stdout().lock();
     while left > 0 {

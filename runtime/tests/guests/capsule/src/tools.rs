@@ -30,6 +30,12 @@ pub(crate) fn call_many(arguments: &str) {
     super::report(&format!("{passed} passed"));
 }
 
+/// Calls a tool by a name of so many characters.
+pub(crate) fn call_long(length: u64) {
+    let name = "x".repeat(usize::try_from(length).unwrap_or(usize::MAX));
+    super::report(&describe(invoke(&name, &ToolInput { data: None, log_path: None })));
+}
+
 fn describe(outcome: Result<ToolResult, String>) -> String {
     match outcome {
         Ok(result) => {
