@@ -9,7 +9,8 @@ use std::str::FromStr;
 use super::schema::{self, Mapping, Treatment};
 use super::yaml::{self, Entry, Node, Position, Value};
 use super::{
-    Artifact, ArtifactName, Capabilities, Containment, Limits, Manifest, ManifestError, Place, UnknownKey, Version,
+    Artifact, ArtifactName, Capabilities, CapsuleName, Containment, Limits, Manifest, ManifestError, Place, UnknownKey,
+    Version,
 };
 
 /// How many characters of a value a message repeats.
@@ -27,10 +28,15 @@ pub(super) fn manifest(path: &Path, text: &str) -> Result<(Manifest, Vec<Unknown
     };
 
     let name = reader.required(&root, "name", "add `name:` with a name of a-z, 0-9 and `-`")?;
-    let name = reader.parsed(&name)?;
+    let name: CapsuleName = reader.parsed(&name)?;
     let version = reader.required(&root, "version", "add `version: 0.1.0`")?;
     let version = reader.parsed(&version)?;
     let artifacts = reader.artifacts(&root)?;
+    if let Some(namesake) = artifacts.iter().find(|artifact| artifact.name.as_str() == name.as_str()) {
+        // What guests do and print is told by their names.
+        let reason = format!("`{}.name` is the capsule's own name, `{name}`", namesake.path);
+        return Err(reader.value(namesake.at, reason, Some("give one of them another name".to_owned())));
+    }
     let capabilities = reader.capabilities(&root)?;
 
     // Last, so that an error in the manifest itself is told before what is missing around it.
@@ -557,6 +563,15 @@ capabilities:
         }
         let texts = [with("artifacts:\n  - {name: submit-plan, source: x.wasm}\n")];
         insta::assert_snapshot!(shown(texts));
+    }
+
+    #[test]
+    fn an_artifact_cannot_have_the_capsules_own_name() {
+        let error = read("name: a\nversion: 1.0.0\nartifacts:\n  - {name: a, source: x.wasm}\n").unwrap_err();
+        insta::assert_snapshot!(error.diagnostic(), @r"
+        error[E-MAN-003]: murmur.yaml:4:12: `artifacts[0].name` is the capsule's own name, `a`
+          hint: give one of them another name
+        ");
     }
 
     #[test]

@@ -213,14 +213,13 @@ impl InlineChain {
         Ok(witnessed.head())
     }
 
-    /// The chain's head as the file holds it now.
+    /// The chain's head as the file holds it now, whoever wrote it: the file is read from its start.
     pub fn head(&self) -> Result<ChainHead, ChainError> {
-        let witnessed = self.lock();
         let io = |cause| ChainError::Io { path: self.path.clone(), cause };
-        match look(&self.path).map_err(io)? {
-            Some(now) if now.id == witnessed.id && now.len == witnessed.len => return Ok(witnessed.head()),
-            Some(_) => {}
-            None => return Ok(NOTHING),
+        // Not while a line of this process is being written.
+        let _witnessed = self.lock();
+        if look(&self.path).map_err(io)?.is_none() {
+            return Ok(NOTHING);
         }
         let mut walker = InlineWalker::new();
         feed(&open_file(&self.path, Missing::Refuse)?, 0, &mut walker).map_err(io)?;
