@@ -21,7 +21,7 @@
 //! | `listed` | walking a stream whose line hashes stand in its seal |
 //! | `key` | public keys |
 //! | `seal` | the seal file and what it signs |
-//! | `verdict`, `report` | how a stream reads, and the report of a check |
+//! | `verdict`, `finding`, `report` | how a stream reads, what was found in it, and the report of a check |
 //! | `verify` | one stream and its seal, to a report |
 //! | `record` | a whole record over a [`RecordSource`], to a report |
 //! | `text` | escaping record text before it reaches a terminal |
@@ -44,6 +44,7 @@
 extern crate alloc;
 
 mod chain;
+mod finding;
 mod hash;
 mod key;
 mod link;
@@ -61,6 +62,7 @@ mod host;
 pub use chain::{
     CHAIN_INLINE, CHAIN_LISTED, ChainBreak, ChainState, InlineWalk, InlineWalker, LineRanges, TAMPERED_EVENT,
 };
+pub use finding::{Code, Finding, MAX_FINDINGS};
 pub use hash::{GENESIS, KeyId, LineHash, ListedHasher, key_id_of, line_hash, listed_head};
 pub use key::{KeyError, PublicKey};
 pub use link::{GAP_HASH_KEY, LinkError, PREV_HASH_KEY, link};
@@ -69,14 +71,14 @@ pub use record::{
     COMPLETION_STREAM, CONVERSATION_STREAM_PREFIX, CONVERSATIONS_DIR, EVAL_STREAM, Found, Place, RecordExpectation,
     RecordSource, StreamBytes, TRACE_STREAM, Unfit, conversation_stream, verify_record,
 };
-pub use report::{PublicKeyReport, REPORT_SCHEMA, RecordReport, StreamReport};
+pub use report::{PublicKeyReport, Question, REPORT_SCHEMA, RecordReport, Statement, StreamReport};
 pub use seal::{
     CLI_SEALER, ConversationPointer, SEAL_ALGORITHM, SEAL_FORMAT, SEAL_SUFFIX, Seal, SealDraft, SealError, SealedHead,
     members_message, signed_message,
 };
 pub use text::escape;
 pub use verdict::{
-    EXIT_ABSENT, EXIT_CHANGED, EXIT_ERROR, EXIT_UNSEALED, EXIT_UNVERIFIABLE, EXIT_VERIFIED, Verdict, worst,
+    EXIT_ABSENT, EXIT_CHANGED, EXIT_ERROR, EXIT_NOTED, EXIT_UNSEALED, EXIT_UNVERIFIABLE, EXIT_VERIFIED, Verdict, worst,
 };
 pub use verify::{ChainKind, Expectation, StreamVerifier, verify_inline, verify_listed};
 

@@ -184,6 +184,9 @@ pub fn verify_record<S: RecordSource>(
         public_key: public_key_report(expectation.keys, &streams),
         verdict: worst(streams.iter().map(|stream| stream.verdict)),
         streams,
+        checked: Vec::new(),
+        not_checked: Vec::new(),
+        cannot_be_known: Vec::new(),
     })
 }
 

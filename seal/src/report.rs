@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::Finding;
 use crate::hash::KeyId;
 use crate::verdict::Verdict;
 
@@ -27,6 +28,39 @@ pub struct RecordReport {
     pub verdict: Verdict,
     /// The streams: trace, eval, completion and, where the trace's seal names one, the conversation.
     pub streams: Vec<StreamReport>,
+    /// What was checked and held.
+    #[serde(default)]
+    pub checked: Vec<Statement>,
+    /// What could have been checked, and was not.
+    #[serde(default)]
+    pub not_checked: Vec<Question>,
+    /// What no check of this record alone can tell, whatever its verdict.
+    #[serde(default)]
+    pub cannot_be_known: Vec<Question>,
+}
+
+/// Something that a check established.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// A stable code, for example `every-line-linked`.
+    pub code: String,
+    /// The stream it is about; `None` where it is about the record.
+    pub stream: Option<String>,
+    /// The statement, as a sentence fragment.
+    pub text: String,
+}
+
+/// Something that a check left open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// A stable code, for example `older-pair`.
+    pub code: String,
+    /// The stream it is about; `None` where it is about the record.
+    pub stream: Option<String>,
+    /// What is not known, as a sentence fragment.
+    pub text: String,
+    /// What would answer it.
+    pub needs: String,
 }
 
 /// The public key that a record was checked with.
@@ -59,8 +93,14 @@ pub struct StreamReport {
     pub sealed_at: Option<u64>,
     /// Why the verdict is what it is, in one sentence fragment. May hold text from the record: escape it for a terminal.
     pub detail: String,
-    /// What a reader should know besides, none of which changes the verdict.
+    /// What a reader should know besides, none of which changes the verdict: the texts of the findings that are notes.
     pub notes: Vec<String>,
+    /// Everything that was found, the finding that decided the verdict first; at most [`MAX_FINDINGS`](crate::MAX_FINDINGS).
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// Findings beyond those.
+    #[serde(default)]
+    pub more_findings: u64,
 }
 
 impl StreamReport {
@@ -77,6 +117,8 @@ impl StreamReport {
             sealed_at: None,
             detail: detail.into(),
             notes: Vec::new(),
+            findings: Vec::new(),
+            more_findings: 0,
         }
     }
 }

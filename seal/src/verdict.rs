@@ -16,6 +16,8 @@ pub const EXIT_UNSEALED: u8 = 3;
 pub const EXIT_UNVERIFIABLE: u8 = 4;
 /// Exit code: there was nothing to verify.
 pub const EXIT_ABSENT: u8 = 5;
+/// Exit code: every record is verified, but one has notes, and the caller wanted them to count.
+pub const EXIT_NOTED: u8 = 6;
 
 /// How a stream, or a whole record, reads. Ordered from best to worst: the worst wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -208,6 +208,8 @@ impl StreamVerifier {
             sealed_at: seal.map(|seal| seal.draft.sealed_at),
             detail,
             notes,
+            findings: Vec::new(),
+            more_findings: 0,
         }
     }
 }
