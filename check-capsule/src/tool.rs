@@ -61,7 +61,13 @@ fn check(data: Option<&str>) -> Result<RecordReport, String> {
 fn key_refused(error: &UsageError) -> String {
     match error {
         UsageError::Key { name, cause } => format!("public_key {name}: {cause}"),
-        UsageError::NoKey | UsageError::NoRecords => error.to_string(),
+        // What only a command line can ask for.
+        UsageError::NoKey
+        | UsageError::NoRecords
+        | UsageError::Keys { .. }
+        | UsageError::HeadOfMany(_)
+        | UsageError::FollowMany(_)
+        | UsageError::FollowAsDocument => error.to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! that a finding can never be read as more, or as less, than it is.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,50 @@ impl Finding {
     /// The same with the hash that should be there, and the hash that is.
     pub(crate) fn hashes(self, expected: LineHash, found: LineHash) -> Self {
         Finding { expected: Some(expected), found: Some(found), ..self }
+    }
+}
+
+/// The first findings of a kind, as many as a report lists; the rest are counted.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    first: Vec<Finding>,
+    more: u64,
+}
+
+impl Findings {
+    /// None yet.
+    pub const fn new() -> Self {
+        Findings { first: Vec::new(), more: 0 }
+    }
+
+    /// Those that are listed, in the order in which they were found.
+    pub fn listed(&self) -> &[Finding] {
+        &self.first
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<&Finding> {
+        self.first.first()
+    }
+
+    /// How many were found beyond those that are listed.
+    pub fn more(&self) -> u64 {
+        self.more
+    }
+
+    /// Adds one; `finding` is asked for it only while there is room.
+    pub(crate) fn add(&mut self, finding: impl FnOnce() -> Finding) {
+        if self.first.len() < MAX_FINDINGS {
+            self.first.push(finding());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Takes those that are listed, and counts the rest into `more`.
+    pub(crate) fn into_listed(self, more: &mut u64) -> Vec<Finding> {
+        *more += self.more;
+        self.first
     }
 }
 
@@ -114,6 +159,8 @@ codes! {
     SealOfOtherSession = "seal-of-other-session" => CHANGED,
     /// The seal's signature is not good under the key that it names, and that key was given.
     SignatureBad = "signature-bad" => CHANGED,
+    /// The trace's head is not the one that was noted elsewhere when the session ended.
+    HeadNotAsTold = "head-not-as-told" => CHANGED,
     /// The members beside the signed ones are not those that were signed.
     MembersChanged = "members-changed" => CHANGED,
 
@@ -148,6 +195,8 @@ codes! {
     TailTorn = "tail-torn" => NOTE,
     /// The seal's time, chain and conversation are not authenticated: another writer made it.
     MembersUnsigned = "members-unsigned" => NOTE,
+    /// The trace begins as that of a session and does not say that the session ended.
+    SessionNotEnded = "session-not-ended" => NOTE,
     /// The trace names another session than the one it was checked for.
     SessionNamedOtherwise = "session-named-otherwise" => NOTE,
     /// No trace says which session the stream should be of.

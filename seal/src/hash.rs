@@ -14,8 +14,10 @@ const PREFIX: &[u8] = b"sha256:";
 
 /// A SHA-256 in the text form of the format: `sha256:` and 64 lowercase hexadecimal digits.
 ///
-/// It is the hash of one line, or the head of a chain. 32 bytes in memory.
+/// It is the hash of one line, or the head of a chain. 32 bytes in memory, aligned so that copies of it are whole vectors
+/// also inside larger values: a walk makes one for every line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(align(16))]
 pub struct LineHash([u8; 32]);
 
 impl LineHash {
@@ -27,7 +29,8 @@ impl LineHash {
 
     /// Reads the text form. `None` unless `text` is exactly `sha256:` and 64 lowercase hexadecimal digits.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        decode_lower_hex(text.strip_prefix(PREFIX)?).map(LineHash)
+        let digits = text.strip_prefix(PREFIX)?.try_into().ok()?;
+        decode_hash(digits).map(LineHash)
     }
 
     /// The text form as ASCII bytes.
@@ -188,8 +191,7 @@ impl fmt::Debug for ListedHasher {
 
 /// Decodes exactly `2 * N` lowercase hexadecimal digits.
 ///
-/// The format has one spelling of every value, so that one value has one byte form; `hex` reads either case. Every line of
-/// a chain is decoded by this, so it is a table and no branch until the end.
+/// The format has one spelling of every value, so that one value has one byte form; `hex` reads either case.
 pub(crate) fn decode_lower_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     if text.len() != 2 * N {
         return None;
@@ -197,23 +199,31 @@ pub(crate) fn decode_lower_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let mut seen = 0;
     for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        let (high, low) = (DIGIT_VALUES[usize::from(pair[0])], DIGIT_VALUES[usize::from(pair[1])]);
+        let (high, low) = (digit_value(pair[0]), digit_value(pair[1]));
         seen |= high | low;
         *byte = high << 4 | low;
     }
     (seen < 16).then_some(bytes)
 }
 
-/// The value of each lowercase hexadecimal digit; of every other byte, one that no digit has.
-const DIGIT_VALUES: [u8; 256] = {
-    let mut values = [0xff; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[HEX_DIGITS[value] as usize] = value as u8;
-        value += 1;
+/// The same for a hash. Every line of a chain is decoded by this, so it is written in steps that compilers turn into vector
+/// instructions.
+fn decode_hash(text: &[u8; 64]) -> Option<[u8; 32]> {
+    let values = text.map(digit_value);
+    let seen = values.iter().fold(0, |seen, value| seen | value);
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(values.as_chunks::<2>().0) {
+        *byte = pair[0] << 4 | pair[1];
     }
-    values
-};
+    (seen < 16).then_some(bytes)
+}
+
+/// The value of a lowercase hexadecimal digit; of every other byte, one that no digit has. Without a branch.
+const fn digit_value(byte: u8) -> u8 {
+    let (digit, letter) = (byte.wrapping_sub(b'0'), byte.wrapping_sub(b'a'));
+    let of_letter = if letter < 6 { letter + 10 } else { 0xff };
+    if digit < 10 { digit } else { of_letter }
+}
 
 /// A serde visitor for a value that is parsed from a string without owning it.
 pub(crate) struct FromText<T>(pub(crate) &'static str, pub(crate) fn(&[u8]) -> Option<T>);

@@ -17,12 +17,15 @@
 //! |---|---|
 //! | `hash` | line hashes, listed heads, key ids |
 //! | `link` | one line of a chain: giving it its link, reading the link |
-//! | `chain` | continuing and walking an inline chain |
-//! | `listed` | walking a stream whose line hashes stand in its seal |
+//! | `chain` | what must be known of an inline chain to continue it |
+//! | `inline`, `listed` | walking a stream that is chained in itself, or by its seal |
 //! | `key` | public keys |
 //! | `seal` | the seal file and what it signs |
 //! | `verdict`, `finding`, `report` | how a stream reads, what was found in it, and the report of a check |
 //! | `verify` | one stream and its seal, to a report |
+//! | `judge` | what was seen of a stream, to findings, the one that decides the verdict first |
+//! | `diagnosis` | what a copy through some tools does to a file, told apart from what people do to it |
+//! | `knowledge` | what a check of a record established, what it left open, and what no check can tell |
 //! | `record` | a whole record over a [`RecordSource`], to a report |
 //! | `text` | escaping record text before it reaches a terminal |
 //! | `host` | files, the private key, appending, sealing |
@@ -44,9 +47,13 @@
 extern crate alloc;
 
 mod chain;
+mod diagnosis;
 mod finding;
 mod hash;
+mod inline;
+mod judge;
 mod key;
+mod knowledge;
 mod link;
 mod listed;
 mod record;
@@ -59,11 +66,10 @@ mod verify;
 #[cfg(feature = "std")]
 mod host;
 
-pub use chain::{
-    CHAIN_INLINE, CHAIN_LISTED, ChainBreak, ChainState, InlineWalk, InlineWalker, LineRanges, TAMPERED_EVENT,
-};
-pub use finding::{Code, Finding, MAX_FINDINGS};
+pub use chain::{CHAIN_INLINE, CHAIN_LISTED, ChainState, LineRanges, TAMPERED_EVENT};
+pub use finding::{Code, Finding, Findings, MAX_FINDINGS};
 pub use hash::{GENESIS, KeyId, LineHash, ListedHasher, key_id_of, line_hash, listed_head};
+pub use inline::{InlineWalk, InlineWalker, WatchedLine};
 pub use key::{KeyError, PublicKey};
 pub use link::{GAP_HASH_KEY, LinkError, PREV_HASH_KEY, link};
 pub use listed::Lines;
@@ -73,8 +79,8 @@ pub use record::{
 };
 pub use report::{PublicKeyReport, Question, REPORT_SCHEMA, RecordReport, Statement, StreamReport};
 pub use seal::{
-    CLI_SEALER, ConversationPointer, SEAL_ALGORITHM, SEAL_FORMAT, SEAL_SUFFIX, Seal, SealDraft, SealError, SealedHead,
-    members_message, signed_message,
+    CLI_SEALER, ConversationPointer, ParsedSeal, SEAL_ALGORITHM, SEAL_FORMAT, SEAL_SUFFIX, Seal, SealDraft, SealError,
+    SealedHead, members_message, signed_message,
 };
 pub use text::escape;
 pub use verdict::{
@@ -88,7 +94,7 @@ pub use host::{DirectoryError, DirectoryRecord, FileBytes, verify_session_record
 #[cfg(all(feature = "std", unix))]
 pub use host::{
     Appenders, ChainError, ChainHead, ChainOptions, HostKey, HostKeyError, InlineChain, KEYS_DIR, KEYS_DIR_MODE,
-    PRIVATE_KEY_FILE, PRIVATE_KEY_MODE, PUBLIC_KEY_FILE, PUBLIC_KEY_MODE, SealingError, Tampering,
+    ListedStream, PRIVATE_KEY_FILE, PRIVATE_KEY_MODE, PUBLIC_KEY_FILE, PUBLIC_KEY_MODE, SealingError, Tampering,
     appended_conversation, keys_dir, note_conversation_append, private_key_path, public_key_path, read_seal,
     seal_conversation, seal_inline, seal_listed, seal_session_end, seal_session_teardown,
 };

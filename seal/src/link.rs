@@ -3,6 +3,7 @@
 //! A chained line is a JSON object whose last member is `"prev_hash"`, the hash of the line before it, with `"gap_hash"`
 //! right before it where a gap is to be bound. Both are read from the line's fixed-width end, not by parsing JSON.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
@@ -135,8 +136,8 @@ pub(crate) enum Prev {
 #[derive(Debug)]
 pub(crate) struct LineEnd {
     pub(crate) prev: Option<Prev>,
-    /// `Some(None)`: a `gap_hash` that is not a hash.
-    pub(crate) gap: Option<Option<LineHash>>,
+    /// `Some(None)`: a `gap_hash` that is not a hash. Apart, since hardly any line has one.
+    pub(crate) gap: Option<Box<Option<LineHash>>>,
 }
 
 impl LineEnd {
@@ -153,10 +154,8 @@ impl LineEnd {
             },
         };
         let gap = before.strip_suffix(b"\"").and_then(|body| match last_hash(body, GAP_OPEN) {
-            Some((_, hash)) => Some(Some(hash)),
-            // Most lines have none: look for its name before taking the end of the line apart once more.
-            None if memchr::memmem::find(body, GAP_OPEN).is_some() => last_string(body, GAP_OPEN).map(|_| None),
-            None => None,
+            Some((_, hash)) => Some(Box::new(Some(hash))),
+            None => last_string(body, GAP_OPEN).map(|_| Box::new(None)),
         });
         LineEnd { prev: Some(prev), gap }
     }
@@ -173,9 +172,9 @@ fn last_hash<'a>(body: &'a [u8], open: &[u8]) -> Option<(&'a [u8], LineHash)> {
 /// What stands before the comma in `…,"key":"value`, for any value that has neither a quote nor a backslash, so that it
 /// cannot end, or begin, somewhere else.
 fn last_string<'a>(body: &'a [u8], open: &[u8]) -> Option<&'a [u8]> {
-    let quote = body.iter().rposition(|&byte| byte == b'"')?;
-    let (before, value) = body.split_at(quote + 1);
-    if value.contains(&b'\\') { None } else { member_before(before, open) }
+    let (before, value) = body.split_at(memchr::memrchr(b'"', body)? + 1);
+    let before = member_before(before, open)?;
+    (!value.contains(&b'\\')).then_some(before)
 }
 
 fn member_before<'a>(before: &'a [u8], open: &[u8]) -> Option<&'a [u8]> {

@@ -10,10 +10,14 @@ use core::fmt;
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
+use crate::diagnosis;
+use crate::finding::{Code, Finding};
+use crate::hash::LineHash;
 use crate::key::PublicKey;
+use crate::knowledge::Knowledge;
 use crate::listed::Lines;
 use crate::report::{PublicKeyReport, REPORT_SCHEMA, RecordReport, StreamReport};
-use crate::seal::{ConversationPointer, Seal, SealDraft};
+use crate::seal::{ConversationPointer, ParsedSeal, Seal, SealDraft};
 use crate::verdict::{Verdict, worst};
 use crate::verify::{Expectation, StreamVerifier};
 
@@ -102,6 +106,15 @@ pub trait RecordSource {
     /// The bytes of the seal beside a stream.
     fn read_seal(&mut self, place: Place<'_>) -> Result<Found<Vec<u8>>, Self::Error>;
 
+    /// The seal beside a stream, read and not trusted. A source that need not hold a long seal's bytes says so here.
+    fn parse_seal(&mut self, place: Place<'_>) -> Result<Found<ParsedSeal>, Self::Error> {
+        Ok(match self.read_seal(place)? {
+            Found::Absent => Found::Absent,
+            Found::Unfit(kind) => Found::Unfit(kind),
+            Found::File(bytes) => Found::File(ParsedSeal::from_bytes(&bytes)),
+        })
+    }
+
     /// Whether there is a conversations directory to look in.
     fn has_conversations(&self) -> bool;
 }
@@ -113,6 +126,18 @@ pub trait StreamBytes {
 
     /// Reads the next bytes into `block`; 0 is the end.
     fn read(&mut self, block: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// Reads once more, from `offset` on, as far as `block` reaches: less only at the end. A source that cannot go back
+    /// answers 0; what is wrong with a changed stream is then not looked into.
+    fn read_again(&mut self, offset: u64, block: &mut [u8]) -> Result<usize, Self::Error> {
+        let _ = (offset, block);
+        Ok(0)
+    }
+
+    /// Whether the stream is longer than it was when it was opened.
+    fn has_grown(&mut self) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
 
     /// Feeds everything up to the end to `verifier`. `block` is there to be used.
     fn feed(&mut self, verifier: &mut StreamVerifier, block: &mut [u8]) -> Result<(), Self::Error> {
@@ -132,6 +157,9 @@ pub struct RecordExpectation<'a> {
     pub records_dir: &'a str,
     /// The session that the record must belong to; `None` to take the one that the trace's first line names.
     pub session: Option<&'a str>,
+    /// The trace's head as it was noted elsewhere when the session ended; `None` where nobody noted it. It is what tells an
+    /// older trace and its older seal, put back together, from the last ones.
+    pub head: Option<LineHash>,
     /// The keys that are trusted, none or more. They never come from the record.
     pub keys: &'a [PublicKey],
 }
@@ -144,9 +172,19 @@ pub fn verify_record<S: RecordSource>(
     let mut check = RecordCheck { source, keys: expectation.keys, block: vec![0; BLOCK_LEN] };
 
     let caller = expectation.session.map(String::from);
-    let trace = check.stream(Place::Record(TRACE_STREAM), TRACE_STREAM, StreamKind::Inline, None, |first_line| {
-        caller.clone().or_else(|| session_of(first_line))
-    })?;
+    let mut trace =
+        check.stream(Place::Record(TRACE_STREAM), TRACE_STREAM, StreamKind::Inline, None, |first_line| {
+            caller.clone().or_else(|| session_of(first_line))
+        })?;
+    if let (Some(caller), Some(named)) = (&caller, &trace.named_by_first_line)
+        && named != caller
+    {
+        let text = format!("its first line names session `{named}`, not `{caller}`");
+        trace.report.note(Finding::new(Code::SessionNamedOtherwise, text));
+    }
+    if let Some(noted) = expectation.head {
+        compare_noted(&mut trace, noted);
+    }
     let named = trace.session.clone();
     // Where the trace names no session, its seal still ties the other streams to it.
     let session = named.clone().or_else(|| trace.seal.as_ref().map(|seal| seal.draft.session_id.clone()));
@@ -159,24 +197,19 @@ pub fn verify_record<S: RecordSource>(
         if session.is_none()
             && let Some(seal) = &checked.seal
         {
-            checked
-                .report
-                .notes
-                .push(format!("sealed for session `{}`; no trace says which it should be", seal.draft.session_id));
+            let text = format!("sealed for session `{}`; no trace says which it should be", seal.draft.session_id);
+            checked.report.note(Finding::new(Code::SessionNotNamed, text));
         }
         streams.push(checked.report);
     }
 
-    if let Some(seal) = &trace.seal
-        && let Some(pointer) = &seal.draft.conversation
-    {
+    let pointer = trace.seal.as_ref().and_then(|seal| seal.draft.conversation.as_ref());
+    if let Some(pointer) = pointer {
         streams.push(check.conversation(pointer)?);
     }
     older_record(&mut streams);
-    if let Some(caller) = &caller {
-        note_other_session(&mut streams, caller, trace.named_by_first_line.as_deref());
-    }
 
+    let knowledge = Knowledge::of(&streams, expectation);
     Ok(RecordReport {
         schema: REPORT_SCHEMA,
         session_id: named,
@@ -184,9 +217,9 @@ pub fn verify_record<S: RecordSource>(
         public_key: public_key_report(expectation.keys, &streams),
         verdict: worst(streams.iter().map(|stream| stream.verdict)),
         streams,
-        checked: Vec::new(),
-        not_checked: Vec::new(),
-        cannot_be_known: Vec::new(),
+        checked: knowledge.checked,
+        not_checked: knowledge.not_checked,
+        cannot_be_known: knowledge.cannot_be_known,
     })
 }
 
@@ -202,6 +235,15 @@ enum StreamKind {
     Listed(Lines),
 }
 
+impl StreamKind {
+    fn lines(self) -> Lines {
+        match self {
+            StreamKind::Inline => Lines::Complete,
+            StreamKind::Listed(lines) => lines,
+        }
+    }
+}
+
 struct RecordCheck<'a, S> {
     source: &'a mut S,
     keys: &'a [PublicKey],
@@ -211,9 +253,18 @@ struct RecordCheck<'a, S> {
 /// A stream's report, and what the rest of the record is judged by.
 struct Checked {
     report: StreamReport,
+    /// Without the hashes that it lists.
     seal: Option<Seal>,
     session: Option<String>,
     named_by_first_line: Option<String>,
+    grown: Growth,
+}
+
+/// Whether a stream changed while it was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Still,
+    Growing,
 }
 
 impl<S: RecordSource> RecordCheck<'_, S> {
@@ -225,16 +276,26 @@ impl<S: RecordSource> RecordCheck<'_, S> {
         pointer: Option<&ConversationPointer>,
         session: impl Fn(&[u8]) -> Option<String>,
     ) -> Result<Checked, S::Error> {
-        let mut looks = 1;
-        loop {
-            // The seal first: a stream only grows, so a stream opened later holds every line that the seal covers.
-            let seal = self.source.read_seal(place)?;
-            let checked = self.look(place, name, kind, pointer, &session, &seal)?;
-            if checked.report.verdict != Verdict::Changed || looks == LOOKS || self.source.read_seal(place)? == seal {
-                return Ok(checked);
+        // The seal first: a stream only grows, so a stream opened later holds every line that the seal covers.
+        let mut seal = self.source.parse_seal(place)?;
+        for look in 1.. {
+            let outline = outline(&seal);
+            let mut checked = self.look(place, name, kind, pointer, &session, seal)?;
+            let mut replaced = look > 1;
+            if checked.report.verdict == Verdict::Changed && look < LOOKS {
+                seal = self.source.parse_seal(place)?;
+                if self::outline(&seal) != outline {
+                    continue;
+                }
             }
-            looks += 1;
+            replaced |= checked.grown == Growth::Growing;
+            if replaced {
+                let text = "it is being written: what came after the check began was not looked at";
+                checked.report.note(Finding::new(Code::BeingWritten, text));
+            }
+            return Ok(checked);
         }
+        unreachable!("the last look always ends the loop")
     }
 
     fn look(
@@ -244,27 +305,30 @@ impl<S: RecordSource> RecordCheck<'_, S> {
         kind: StreamKind,
         pointer: Option<&ConversationPointer>,
         session: &impl Fn(&[u8]) -> Option<String>,
-        seal: &Found<Vec<u8>>,
+        seal: Found<ParsedSeal>,
     ) -> Result<Checked, S::Error> {
-        let judged = |verdict, detail: String| {
-            let report = StreamReport::without_lines(name, verdict, detail);
-            Ok(Checked { report, seal: None, session: session(b""), named_by_first_line: None })
+        let judged = |code, text: String| {
+            let report = StreamReport::of_findings(name, vec![Finding::new(code, text)], 0);
+            let session = session(b"");
+            Ok(Checked { report, seal: None, session, named_by_first_line: None, grown: Growth::Still })
         };
-        let mut stream = match (self.source.open_stream(place)?, seal) {
-            (Found::Unfit(kind), _) => return judged(Verdict::Changed, format!("the stream is {}", kind.as_str())),
-            (Found::Absent, Found::Absent) => return judged(Verdict::Absent, "neither stream nor seal".into()),
-            (Found::Absent, _) => return judged(Verdict::Changed, "there is a seal, but the stream is missing".into()),
+        let mut stream = match (self.source.open_stream(place)?, &seal) {
+            (Found::Unfit(kind), _) => return judged(Code::StreamNotAFile, format!("the stream is {}", kind.as_str())),
+            (Found::Absent, Found::Absent) => return judged(Code::NoStream, "neither stream nor seal".into()),
+            (Found::Absent, _) => {
+                return judged(Code::StreamMissing, "there is a seal, but the stream is missing".into());
+            }
             (Found::File(stream), _) => stream,
         };
-        let seal_bytes = match seal {
-            Found::Absent => None,
-            Found::File(bytes) => Some(bytes.as_slice()),
+        let (seal, unfit) = match seal {
+            Found::Absent => (None, None),
+            Found::File(seal) => (Some(seal), None),
             // Read the stream all the same, so that the report says what it holds.
-            Found::Unfit(_) => Some(&b""[..]),
+            Found::Unfit(kind) => (None, Some(kind)),
         };
         let mut verifier = match kind {
-            StreamKind::Inline => StreamVerifier::inline(seal_bytes),
-            StreamKind::Listed(lines) => StreamVerifier::listed(lines, seal_bytes),
+            StreamKind::Inline => StreamVerifier::inline_with(seal),
+            StreamKind::Listed(lines) => StreamVerifier::listed_with(lines, seal),
         };
         if let Some(pointer) = pointer {
             verifier = verifier.pointed_at_by(pointer.clone());
@@ -272,35 +336,67 @@ impl<S: RecordSource> RecordCheck<'_, S> {
         stream.feed(&mut verifier, &mut self.block)?;
         let named_by_first_line = session_of(verifier.beginning());
         let session = session(verifier.beginning());
-        let kept = verifier.seal().map(without_hashes);
+        let seal = verifier.seal().map(without_hashes);
         let mut report = verifier.finish(&Expectation { stream: name, session: session.as_deref(), keys: self.keys });
-        if let Found::Unfit(kind) = seal {
-            report.verdict = Verdict::Changed;
-            report.detail = format!("the seal is {}", kind.as_str());
+        if let Some(kind) = unfit {
+            let found = Finding::new(Code::SealNotAFile, format!("the seal is {}", kind.as_str()));
+            let others = core::mem::take(&mut report.findings).into_iter();
+            report.set_findings([found].into_iter().chain(others.filter(|other| other.code != Code::NoSeal)).collect());
         }
-        Ok(Checked { report, seal: kept, session, named_by_first_line })
+        diagnosis::examine(&mut report, kind.lines(), &mut self.block, |offset, block| {
+            stream.read_again(offset, block)
+        })?;
+        let grown = if stream.has_grown()? { Growth::Growing } else { Growth::Still };
+        Ok(Checked { report, seal, session, named_by_first_line, grown })
     }
 
     fn conversation(&mut self, pointer: &ConversationPointer) -> Result<StreamReport, S::Error> {
         let name = conversation_stream(&pointer.record, &pointer.context_id);
-        let absent = |note: &str| {
-            let mut report = StreamReport::without_lines(&name, Verdict::Absent, "not looked at");
-            report.notes.push(note.into());
-            report
+        let absent = |why: &str| {
+            let text = format!("the trace's seal names this conversation; {why}");
+            let findings =
+                vec![Finding::new(Code::NoStream, "not looked at"), Finding::new(Code::ConversationNotFound, text)];
+            StreamReport::of_findings(&name, findings, 0)
         };
         if !self.source.has_conversations() {
-            return Ok(absent(
-                "the trace's seal names this conversation; no conversations directory was given to find it in",
-            ));
+            return Ok(absent("no conversations directory was given to find it in"));
         }
         let place = Place::Conversation { record: &pointer.record, context_id: &pointer.context_id };
         let checked = self.stream(place, &name, StreamKind::Listed(Lines::Complete), Some(pointer), |_| None)?;
         Ok(match checked.report.verdict {
-            Verdict::Absent => {
-                absent("the trace's seal names this conversation; the conversations directory does not hold it")
-            }
+            Verdict::Absent => absent("the conversations directory does not hold it"),
             Verdict::Verified | Verdict::Unverifiable | Verdict::Unsealed | Verdict::Changed => checked.report,
         })
+    }
+}
+
+/// A trace whose head is not the one that was noted is not the trace that the session ended with, however well it is sealed.
+fn compare_noted(trace: &mut Checked, noted: LineHash) {
+    let sealed = trace.seal.as_ref().map(|seal| seal.draft.head);
+    if sealed == Some(noted) {
+        return;
+    }
+    let text = match sealed {
+        None if trace.report.verdict == Verdict::Absent => "it is missing, and a head was noted for it",
+        Some(_) => "its seal is that of another head than the one that was noted when the session ended",
+        None => "no seal says that its head is the one that was noted when the session ended",
+    };
+    let mut found = Finding::new(Code::HeadNotAsTold, text);
+    found.expected = Some(noted);
+    found.found = sealed;
+    let mut findings = core::mem::take(&mut trace.report.findings);
+    let contradictions = findings.iter().take_while(|found| found.code.verdict() == Some(Verdict::Changed)).count();
+    findings.insert(contradictions, found);
+    trace.report.set_findings(findings);
+}
+
+/// What a seal says, its list of hashes left out: its head stands for them. Two seals that say the same are one.
+fn outline(seal: &Found<ParsedSeal>) -> Found<ParsedSeal> {
+    match seal {
+        Found::Absent => Found::Absent,
+        Found::Unfit(kind) => Found::Unfit(*kind),
+        Found::File(ParsedSeal(Ok(seal))) => Found::File(ParsedSeal(Ok(without_hashes(seal)))),
+        Found::File(ParsedSeal(Err(error))) => Found::File(ParsedSeal(Err(error.clone()))),
     }
 }
 
@@ -319,22 +415,16 @@ fn without_hashes(seal: &Seal) -> Seal {
 /// The streams of a record that was written before records were sealed have no seals for the same reason as its trace.
 fn older_record(streams: &mut [StreamReport]) {
     let Some((trace, others)) = streams.split_first_mut() else { return };
-    if trace.verdict != Verdict::Unverifiable || trace.sealed_lines.is_some() || trace.chain_intact_through.is_some() {
+    if trace.findings.first().is_none_or(|first| first.code != Code::OlderRecord) {
         return;
     }
-    for stream in
-        others.iter_mut().filter(|stream| stream.verdict == Verdict::Unsealed && stream.sealed_lines.is_none())
-    {
-        stream.verdict = Verdict::Unverifiable;
-        stream.detail = "written before records were chained and sealed, as its trace was".into();
-    }
-}
-
-fn note_other_session(streams: &mut [StreamReport], caller: &str, named: Option<&str>) {
-    if let (Some(trace), Some(named)) = (streams.first_mut(), named)
-        && named != caller
-    {
-        trace.notes.push(format!("its first line names session `{named}`, not `{caller}`"));
+    for stream in others {
+        if let Some(first) = stream.findings.first_mut().filter(|first| first.code == Code::NoSeal) {
+            let text = "written before records were chained and sealed, as its trace was";
+            *first = Finding::new(Code::OlderRecord, text);
+            let findings = core::mem::take(&mut stream.findings);
+            stream.set_findings(findings);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, MAX_FINDINGS};
 use crate::hash::KeyId;
 use crate::verdict::Verdict;
 
@@ -104,21 +104,54 @@ pub struct StreamReport {
 }
 
 impl StreamReport {
-    /// The report of a stream that is judged without looking into it.
-    pub(crate) fn without_lines(stream: &str, verdict: Verdict, detail: impl Into<String>) -> Self {
-        StreamReport {
+    /// The report of a stream in which this was found, the finding that decides first. Its lines and its seal are for the
+    /// caller to add.
+    pub(crate) fn of_findings(stream: &str, findings: Vec<Finding>, more_findings: u64) -> Self {
+        let mut report = StreamReport {
             stream: stream.into(),
-            verdict,
+            verdict: Verdict::Verified,
             lines: 0,
             sealed_lines: None,
             chain_intact_through: None,
             first_bad_line: None,
             key_id: None,
             sealed_at: None,
-            detail: detail.into(),
+            detail: "every line is sealed".into(),
             notes: Vec::new(),
             findings: Vec::new(),
-            more_findings: 0,
+            more_findings,
+        };
+        report.set_findings(findings);
+        report
+    }
+
+    /// Judges anew by these findings, of which the first decides.
+    pub(crate) fn set_findings(&mut self, mut findings: Vec<Finding>) {
+        if let Some((first, verdict)) = findings.first().and_then(|first| Some((first, first.code.verdict()?))) {
+            self.verdict = verdict;
+            self.detail.clone_from(&first.text);
         }
+        let notes = findings.iter().filter(|found| found.code.verdict().is_none());
+        self.notes = notes.map(|found| found.text.clone()).collect();
+        // Notes tell what many contradictions look like, so the last contradictions make room for them.
+        let decisive = findings.iter().take_while(|found| found.code.verdict().is_some()).count();
+        let excess = findings.len().saturating_sub(MAX_FINDINGS);
+        findings.drain(decisive - excess.min(decisive.saturating_sub(1))..decisive);
+        findings.truncate(MAX_FINDINGS);
+        self.more_findings += excess as u64;
+        self.findings = findings;
+    }
+
+    /// Adds a finding that is a note.
+    pub(crate) fn note(&mut self, finding: Finding) {
+        let mut findings = core::mem::take(&mut self.findings);
+        findings.push(finding);
+        self.set_findings(findings);
+    }
+
+    /// The line of the first contradiction that names one.
+    pub(crate) fn first_contradicted_line(&self) -> Option<u64> {
+        let contradictions = self.findings.iter().filter(|found| found.code.verdict() == Some(Verdict::Changed));
+        contradictions.filter_map(|found| found.line).next()
     }
 }

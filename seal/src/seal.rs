@@ -188,51 +188,10 @@ impl Seal {
     /// Unknown members are ignored and `null` reads as left out; duplicate members, wrong types and second spellings of a
     /// hash are malformed. A format or an algorithm of the future is told apart from a damaged seal.
     pub fn parse(bytes: &[u8]) -> Result<Self, SealError> {
-        let malformed = |error: serde_json::Error| SealError::Malformed(shortened(error.to_string()));
-        let object = |bytes| serde_json::from_slice::<Object<Members>>(bytes).map(|Object(members)| members);
-        let members = match object(bytes) {
-            Ok(members) if members.format != SEAL_FORMAT => {
-                return Err(SealError::UnknownFormat(shortened(members.format)));
-            }
-            Ok(members) if members.algorithm != SEAL_ALGORITHM => {
-                return Err(SealError::UnknownAlgorithm(shortened(members.algorithm)));
-            }
-            Ok(members) => members,
-            // Members may mean something else in another format: look at nothing but its name before judging them.
-            Err(error) => match serde_json::from_slice::<Object<Names>>(bytes) {
-                Ok(Object(Names { format: Some(format), .. })) if format != SEAL_FORMAT => {
-                    return Err(SealError::UnknownFormat(shortened(format)));
-                }
-                Ok(Object(Names { algorithm: Some(algorithm), .. })) if algorithm != SEAL_ALGORITHM => {
-                    return Err(SealError::UnknownAlgorithm(shortened(algorithm)));
-                }
-                _ => return Err(malformed(error)),
-            },
-        };
-        let signature = |name: &str, text: &str| {
-            decode_lower_hex(text.as_bytes())
-                .ok_or_else(|| SealError::Malformed(format!("its {name} is not 128 lowercase hexadecimal digits")))
-        };
-        let draft = SealDraft {
-            stream: members.stream,
-            chain: members.chain,
-            session_id: members.session_id,
-            lines: members.lines,
-            line_hashes: members.line_hashes,
-            head: members.head,
-            sealed_at: members.sealed_at,
-            conversation: members.conversation.map(|Object(pointer)| pointer),
-        };
-        draft.check()?;
-        Ok(Seal {
-            draft,
-            key_id: members.key_id,
-            signature: signature("signature", &members.signature)?,
-            members_signature: members
-                .members_signature
-                .map(|text| signature("members_signature", &text))
-                .transpose()?,
-        })
+        match serde_json::from_slice::<Object<Members>>(bytes) {
+            Ok(Object(members)) => members.seal(),
+            Err(error) => Err(refusal(&error, serde_json::from_slice(bytes))),
+        }
     }
 
     /// The seal file: one compact JSON object and a newline.
@@ -241,6 +200,17 @@ impl Seal {
         let mut text = serde_json::to_string(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+}
+
+/// What a seal file holds: a seal, or why it is none. Seals that were read twice are told apart by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedSeal(pub Result<Seal, SealError>);
+
+impl ParsedSeal {
+    /// Reads a seal file's bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        ParsedSeal(Seal::parse(bytes))
     }
 }
 
@@ -287,14 +257,15 @@ struct MembersOut<'a> {
     members_signature: Option<String>,
 }
 
+/// The members of a seal as its text has them, well typed and not yet judged.
 #[derive(Deserialize)]
-struct Members {
+pub(crate) struct Members {
     format: String,
     stream: String,
     chain: ChainKind,
     session_id: String,
     lines: u64,
-    line_hashes: Option<Vec<LineHash>>,
+    pub(crate) line_hashes: Option<Vec<LineHash>>,
     head: LineHash,
     sealed_at: u64,
     key_id: KeyId,
@@ -304,14 +275,62 @@ struct Members {
     members_signature: Option<String>,
 }
 
+impl Members {
+    /// The seal that they make, or why they make none.
+    pub(crate) fn seal(self) -> Result<Seal, SealError> {
+        if self.format != SEAL_FORMAT {
+            return Err(SealError::UnknownFormat(shortened(self.format)));
+        }
+        if self.algorithm != SEAL_ALGORITHM {
+            return Err(SealError::UnknownAlgorithm(shortened(self.algorithm)));
+        }
+        let signature = |name: &str, text: &str| {
+            decode_lower_hex(text.as_bytes())
+                .ok_or_else(|| SealError::Malformed(format!("its {name} is not 128 lowercase hexadecimal digits")))
+        };
+        let draft = SealDraft {
+            stream: self.stream,
+            chain: self.chain,
+            session_id: self.session_id,
+            lines: self.lines,
+            line_hashes: self.line_hashes,
+            head: self.head,
+            sealed_at: self.sealed_at,
+            conversation: self.conversation.map(|Object(pointer)| pointer),
+        };
+        draft.check()?;
+        Ok(Seal {
+            draft,
+            key_id: self.key_id,
+            signature: signature("signature", &self.signature)?,
+            members_signature: self.members_signature.map(|text| signature("members_signature", &text)).transpose()?,
+        })
+    }
+}
+
+/// Why a file is not a seal. Members may mean something else in another format, so nothing but its names is looked at
+/// before they are judged.
+pub(crate) fn refusal(error: &serde_json::Error, names: serde_json::Result<Object<Names>>) -> SealError {
+    match names {
+        Ok(Object(Names { format: Some(format), .. })) if format != SEAL_FORMAT => {
+            SealError::UnknownFormat(shortened(format))
+        }
+        Ok(Object(Names { algorithm: Some(algorithm), .. })) if algorithm != SEAL_ALGORITHM => {
+            SealError::UnknownAlgorithm(shortened(algorithm))
+        }
+        _ => SealError::Malformed(shortened(error.to_string())),
+    }
+}
+
+/// What tells a seal of another format from a damaged one.
 #[derive(Deserialize)]
-struct Names {
+pub(crate) struct Names {
     format: Option<String>,
     algorithm: Option<String>,
 }
 
 /// A `T` from a JSON object. A derived struct would also accept an array of its members' values.
-struct Object<T>(T);
+pub(crate) struct Object<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -204,7 +204,7 @@ fn check(tree: &Tree, conversations: Option<&str>, arguments: &Arguments) -> Rec
     };
     let keys: Vec<PublicKey> = arguments.keys.iter().map(key).collect();
     let expectation =
-        RecordExpectation { records_dir: &arguments.records, session: arguments.session.as_deref(), keys: &keys };
+        RecordExpectation { records_dir: &arguments.records, session: arguments.session.as_deref(), head: None, keys: &keys };
     let Ok(report) = verify_record(&mut tree.record(RECORD_DIR, conversations), &expectation);
     report
 }

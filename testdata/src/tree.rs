@@ -178,7 +178,7 @@ impl<'a> RecordSource for TreeRecord<'a> {
         Ok(match self.find(place, "") {
             Found::Absent => Found::Absent,
             Found::Unfit(kind) => Found::Unfit(kind),
-            Found::File(left) => Found::File(FileInTree { left }),
+            Found::File(bytes) => Found::File(FileInTree { bytes, left: bytes }),
         })
     }
 
@@ -198,6 +198,7 @@ impl<'a> RecordSource for TreeRecord<'a> {
 /// The bytes of a file of a [`Tree`] that are still to be read.
 #[derive(Debug)]
 pub struct FileInTree<'a> {
+    bytes: &'a [u8],
     left: &'a [u8],
 }
 
@@ -209,6 +210,13 @@ impl StreamBytes for FileInTree<'_> {
         block[..now.len()].copy_from_slice(now);
         self.left = later;
         Ok(now.len())
+    }
+
+    fn read_again(&mut self, offset: u64, block: &mut [u8]) -> Result<usize, Infallible> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        let read = block.len().min(rest.len());
+        block[..read].copy_from_slice(&rest[..read]);
+        Ok(read)
     }
 }
 

@@ -1,18 +1,27 @@
 //! The command line, and the options that every front of this library shares.
 
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::builder::StyledStr;
-use clap::error::{ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, ValueEnum};
-use mur_seal::{EXIT_ERROR, EXIT_VERIFIED, KeyError, PublicKey, escape};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use mur_seal::{EXIT_ERROR, EXIT_VERIFIED, KeyError, LineHash, escape};
 
 use crate::console::{Console, Styling};
-use crate::{Format, KeyOrigin, Request};
+use crate::explain;
+
+use crate::keys::{KeysError, read_keys};
+use crate::{Format, KeyOrigin, Notes, Request, Search};
 
 const ABOUT: &str = "Check sealed records of agent sessions with the host's public key alone";
 
-const USAGE: &str = "mur-verify [OPTIONS] --key <FILE|HEX> <RECORDS>...";
+const USAGE: &str = "\
+mur-verify [OPTIONS] --key <FILE|HEX> <RECORDS>...
+       mur-verify explain [WORD]
+       mur-verify completions <SHELL>
+       mur-verify man";
 
 const AFTER_HELP: &str = "\
 A records directory holds what one session recorded: trace.jsonl and, where they
@@ -20,43 +29,112 @@ exist, hooks/eval.jsonl and completion.json, each with its .seal beside it.
 The key is never taken from the records: get record-seal.pub from the host that
 wrote them, by a way that you trust.
 
+A command is a command as the first word only: a records directory that is called
+like one is ./explain.
+
 Exit codes; of several records the worst counts, and an error above all:
   0  verified: every line is sealed, by a key that was given
   1  changed: a line, the chain or a seal no longer matches
   2  an error: wrong usage, a bad key, something that cannot be read
   3  unsealed: the chain is intact, but no seal covers exactly its lines
   4  unverifiable: sealed by another key, or older than seals
-  5  absent: nothing to verify";
+  5  absent: nothing to verify
+  6  verified, but with notes, under --strict";
 
 #[derive(Debug, Parser)]
-#[command(name = "mur-verify", version, about = ABOUT, override_usage = USAGE, after_help = AFTER_HELP)]
+#[command(
+    name = "mur-verify",
+    version,
+    about = ABOUT,
+    override_usage = USAGE,
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Cli {
-    /// Records directories to check
-    #[arg(value_name = "RECORDS", required = true)]
-    records: Vec<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
 
     #[command(flatten)]
-    check: CheckArgs,
+    pub(crate) check: CheckCli,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what a verdict, a finding or an exit code means, and what to do about it
+    Explain {
+        /// A verdict, the code of a finding, or an exit code [default: a list of them]
+        #[arg(value_name = "WORD", value_parser = explain::words(), hide_possible_values = true)]
+        word: Option<String>,
+    },
+    /// Print the completions of a shell
+    Completions {
+        /// Which shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// A check as `mur-verify` is asked for it.
+#[derive(Debug, Args)]
+pub(crate) struct CheckCli {
+    /// Records directories to check; with --recursive, trees of them
+    #[arg(value_name = "RECORDS", required = true, value_hint = clap::ValueHint::DirPath)]
+    records: Vec<PathBuf>,
+
+    /// Find the records in the trees below RECORDS; links are not followed
+    #[arg(short, long, conflicts_with_all = ["head", "follow"])]
+    recursive: bool,
+
+    /// Watch one record while it is written, until its session ends
+    #[arg(long)]
+    follow: bool,
+
+    #[command(flatten)]
+    options: CheckArgs,
 }
 
 /// The options of a check.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArgs {
     /// A public key: record-seal.pub, or its 64 hex digits; may be repeated
-    #[arg(long = "key", value_name = "FILE|HEX")]
+    #[arg(long = "key", value_name = "FILE|HEX", value_hint = clap::ValueHint::FilePath)]
     pub keys: Vec<String>,
+
+    /// A directory of public keys, every *.pub file in it; may be repeated
+    #[arg(long = "keys", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub key_directories: Vec<PathBuf>,
 
     /// The session it must be the record of [default: as its trace says]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
 
+    /// The trace's head as it was noted elsewhere when the session ended
+    #[arg(long, value_name = "HASH", value_parser = head)]
+    pub head: Option<LineHash>,
+
     /// Where the conversation is that a trace's seal may name
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub conversations: Option<PathBuf>,
 
-    /// Print one JSON report a record, each on a line of its own
-    #[arg(long, conflicts_with = "quiet")]
+    /// Count notes against a record: exit code 6
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Print reports as human, json or jsonl
+    #[arg(long, value_name = "FORMAT", default_value = "human", hide_possible_values = true, conflicts_with = "quiet")]
+    pub format: OutputFormat,
+
+    /// The same as --format json
+    #[arg(long, conflicts_with_all = ["quiet", "format"])]
     pub json: bool,
+
+    /// Check with this many threads [default: as many as there are cores]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    pub jobs: Option<NonZeroUsize>,
 
     /// Colour the verdicts: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
@@ -65,6 +143,17 @@ pub struct CheckArgs {
     /// Print nothing but errors; the exit code tells the rest
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// How reports are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Text for people.
+    Human,
+    /// One JSON document: the report of one record, else an array of reports.
+    Json,
+    /// One report a line.
+    Jsonl,
 }
 
 /// When to colour verdicts.
@@ -89,6 +178,18 @@ impl Color {
     }
 }
 
+fn jobs(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "give the number of threads, 1 or more")
+}
+
+fn head(text: &str) -> Result<LineHash, String> {
+    text.parse().map_err(|error| {
+        format!(
+            "{error}; it is the `record_head` of the session's span `capsule.session`, or the trace's last line hash"
+        )
+    })
+}
+
 /// What is wrong with the arguments.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
@@ -111,75 +212,71 @@ pub enum UsageError {
         /// Why it cannot be used.
         cause: KeyError,
     },
+    /// A directory of keys cannot be used.
+    #[error("--keys {directory}: {cause}")]
+    Keys {
+        /// The directory, as it was named.
+        directory: String,
+        /// Why it cannot be used.
+        cause: KeysError,
+    },
+    /// A head was given for more than one record.
+    #[error("--head is the head of one record, and {0} are named: check that record alone")]
+    HeadOfMany(usize),
+    /// More than one record is to be followed.
+    #[error("--follow watches one record, and {0} are named")]
+    FollowMany(usize),
+    /// A followed record is to be one JSON document.
+    #[error("--follow prints a line a change, which is no one JSON document: use --format jsonl")]
+    FollowAsDocument,
 }
 
-impl Cli {
+impl CheckCli {
     pub(crate) fn request(self) -> Result<Request, UsageError> {
-        if self.check.keys.is_empty() {
+        if self.options.keys.is_empty() && self.options.key_directories.is_empty() {
             return Err(UsageError::NoKey);
         }
-        self.check.request(self.records)
+        let search = match (self.recursive, self.follow) {
+            (true, _) => Search::Trees,
+            (false, true) => Search::Follow,
+            (false, false) => Search::Named,
+        };
+        let request = Request { search, ..self.options.request(self.records)? };
+        match (search, request.format, request.records.len()) {
+            (Search::Follow, _, records @ 2..) => Err(UsageError::FollowMany(records)),
+            (Search::Follow, Format::Json, _) => Err(UsageError::FollowAsDocument),
+            _ => Ok(request),
+        }
     }
 }
 
 impl CheckArgs {
     /// The request that these options make for `records`. Keys are read; none given is for the caller to judge.
     pub fn request(self, records: Vec<PathBuf>) -> Result<Request, UsageError> {
-        if records.is_empty() {
-            return Err(UsageError::NoRecords);
+        match (records.len(), self.head) {
+            (0, _) => return Err(UsageError::NoRecords),
+            (many @ 2.., Some(_)) => return Err(UsageError::HeadOfMany(many)),
+            _ => {}
         }
-        let format = match (self.quiet, self.json) {
-            (true, _) => Format::Quiet,
-            (false, true) => Format::Json,
-            (false, false) => Format::Human(self.color),
+        let format = match (self.quiet, self.json, self.format) {
+            (true, _, _) => Format::Quiet,
+            (_, true, _) | (_, _, OutputFormat::Json) => Format::Json,
+            (_, _, OutputFormat::Jsonl) => Format::Jsonl,
+            (_, _, OutputFormat::Human) => Format::Human(self.color),
         };
         Ok(Request {
             records,
-            keys: read_keys(&self.keys)?,
+            search: Search::Named,
+            keys: read_keys(&self.keys, &self.key_directories)?,
             key_origin: KeyOrigin::Given,
             session: self.session,
+            head: self.head,
             conversations: self.conversations,
+            notes: if self.strict { Notes::Count } else { Notes::Inform },
+            jobs: self.jobs,
             format,
         })
     }
-}
-
-/// Keys that were given together. They tell of each other whether one is the private half of another.
-fn read_keys(names: &[String]) -> Result<Vec<PublicKey>, UsageError> {
-    let keys = names.iter().map(|name| read_key(name)).collect::<Result<Vec<_>, _>>()?;
-    match keys.iter().find(|key| keys.iter().any(|other| key.is_seed_of(other.key_id()))) {
-        Some(private) => Err(refused(private.path(), KeyError::Private)),
-        None => Ok(keys),
-    }
-}
-
-/// A key as `--key` takes it: 64 hexadecimal digits, or a file that holds them.
-pub fn read_key(name: &str) -> Result<PublicKey, UsageError> {
-    let path = Path::new(name);
-    if is_key(name) || (is_meant_as_key(name) && !path.exists()) {
-        return PublicKey::from_hex(name).map_err(|cause| refused(None, cause));
-    }
-    PublicKey::load(path).map_err(|cause| refused(Some(name), cause))
-}
-
-/// Whether `text` is 64 hexadecimal digits. Such a text is a key even where a file is called so.
-fn is_key(text: &str) -> bool {
-    let text = text.trim();
-    text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit())
-}
-
-/// Whether `text` looks more like a key, mistyped or of another kind, than like a file's name. It is judged as a key
-/// then, and never repeated in a message: it may be a private one.
-fn is_meant_as_key(text: &str) -> bool {
-    let text = text.trim();
-    let digits = text.chars().filter(char::is_ascii_hexdigit).count();
-    let only_digits = text.chars().all(|c| c.is_ascii_hexdigit() || c.is_whitespace());
-    let of_another_kind = ["-----BEGIN", "ssh-", "ecdsa-"].iter().any(|beginning| text.starts_with(beginning));
-    text.is_empty() || of_another_kind || (only_digits && digits >= 16) || (digits >= 32 && !text.contains(['/', '.']))
-}
-
-fn refused(path: Option<&str>, cause: KeyError) -> UsageError {
-    UsageError::Key { name: path.unwrap_or("(given as text)").into(), cause }
 }
 
 /// What clap has to say: help and version are results, everything else is an error. The answer is the exit code.
@@ -188,11 +285,33 @@ pub(crate) fn print_parse_error(error: clap::Error, console: &mut Console<'_>) -
         console.result(|out| write!(out, "{error}"));
         return if console.failed() { EXIT_ERROR } else { EXIT_VERIFIED };
     }
-    if error.kind() == ErrorKind::MissingRequiredArgument {
-        return print_usage_error(&UsageError::NoRecords, console); // nothing else is required of clap
+    if error.kind() == ErrorKind::MissingRequiredArgument && names(&error, "<RECORDS>...") {
+        return print_usage_error(&UsageError::NoRecords, console);
     }
-    console.text(&escaped(error));
+    console.text(&escaped(shortened(error)));
     EXIT_ERROR
+}
+
+/// Whether the error is about this argument.
+fn names(error: &clap::Error, argument: &str) -> bool {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(name)) => name == argument,
+        Some(ContextValue::Strings(names)) => names.iter().any(|name| name == argument),
+        _ => false,
+    }
+}
+
+/// A word that `explain` does not know is answered with the nearest one that it knows, not with all of them.
+fn shortened(mut error: clap::Error) -> clap::Error {
+    const MOST_VALUES: usize = 12;
+    let many =
+        matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(all)) if all.len() > MOST_VALUES);
+    if error.kind() == ErrorKind::InvalidValue && many {
+        error.remove(ContextKind::ValidValue);
+        let all = "`mur-verify explain` without a word lists all that there is to explain";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![all.into()]));
+    }
+    error
 }
 
 /// What the arguments lack. The answer is the exit code.
@@ -201,7 +320,11 @@ pub(crate) fn print_usage_error(error: &UsageError, console: &mut Console<'_>) -
         UsageError::NoRecords | UsageError::NoKey => {
             console.text(&Cli::command().error(ErrorKind::MissingRequiredArgument, error));
         }
-        UsageError::Key { .. } => console.error(error),
+        UsageError::Key { .. }
+        | UsageError::Keys { .. }
+        | UsageError::HeadOfMany(_)
+        | UsageError::FollowMany(_)
+        | UsageError::FollowAsDocument => console.error(error),
     }
     EXIT_ERROR
 }
@@ -232,41 +355,11 @@ fn escaped_arguments(value: &ContextValue) -> Option<ContextValue> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    const PUBLIC: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
-
     #[test]
-    fn what_looks_like_a_key_is_never_taken_for_a_files_name() {
-        let base64 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHqL host";
-        let spaced = "d75a9801 82b10ab7";
-        for text in
-            [&PUBLIC[1..], &format!("0x{PUBLIC}"), &format!("\"{PUBLIC}\""), "21fe31dfa154a261", base64, spaced, ""]
-        {
-            assert!(is_meant_as_key(text), "{text}");
-        }
-        for name in ["record-seal.pub", "keys/facade", "cafe", &format!("keys/{PUBLIC}"), &format!("{PUBLIC}.pub")] {
-            assert!(!is_meant_as_key(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn digits_are_a_key_of_either_case_with_white_space_around() {
-        for text in [PUBLIC.to_owned(), PUBLIC.to_uppercase(), format!(" {PUBLIC}\r\n")] {
-            assert_eq!(read_key(&text).unwrap().to_hex(), PUBLIC);
-        }
-    }
-
-    #[test]
-    fn two_keys_that_are_halves_of_each_other_are_refused() {
-        // A private key passes for a public one where its seed happens to be a point of the curve, as this one is.
-        let seed = (0..=255).map(|byte| [byte; 32]).find(|seed| PublicKey::from_raw(*seed).is_ok()).unwrap();
-        let private = PublicKey::from_raw(seed).unwrap();
-        let public = mur_seal::HostKey::from_seed(&seed).unwrap().public_key().clone();
-        let error = read_keys(&[public.to_hex(), private.to_hex()]).unwrap_err();
-        assert!(matches!(error, UsageError::Key { cause: KeyError::Private, .. }));
-        assert!(!error.to_string().contains(&private.to_hex()));
+    fn the_definition_is_one_that_can_be_parsed() {
+        Cli::command().debug_assert();
     }
 }

@@ -1,8 +1,11 @@
 //! One record, to a report or to the reason why there is none.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use mur_seal::{DirectoryError, KeyId, PublicKey, RecordReport, verify_session_records};
+use mur_seal::{
+    DirectoryError, DirectoryRecord, KeyId, LineHash, PublicKey, RecordExpectation, RecordReport, verify_record,
+};
 
 /// Why a record could not be checked. Never a verdict.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +34,15 @@ fn from(path: &Option<String>) -> String {
     path.as_ref().map(|path| format!(" ({path})")).unwrap_or_default()
 }
 
+/// What a record is checked with and held against.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) keys: &'a [PublicKey],
+    pub(crate) session: Option<&'a str>,
+    pub(crate) head: Option<LineHash>,
+    pub(crate) conversations: Option<&'a Path>,
+}
+
 /// Checks the record in `records` with `keys` alone.
 ///
 /// `session`: the session it must belong to, or `None` for the one that its trace names. `conversations`: the directory in
@@ -41,12 +53,26 @@ pub fn check_record(
     session: Option<&str>,
     conversations: Option<&Path>,
 ) -> Result<RecordReport, CheckError> {
-    let report = verify_session_records(records, keys, session, conversations)?;
-    match private_half(&report, keys) {
-        Some((key, sealer)) => {
-            Err(CheckError::PrivateKey { records: records.into(), path: key.path().map(String::from), sealer })
+    Terms { keys, session, head: None, conversations }.check(records, None)
+}
+
+impl Terms<'_> {
+    /// Checks the record in `records`, hashing on `jobs` threads; `None` for as many as there are cores.
+    pub(crate) fn check(&self, records: &Path, jobs: Option<NonZeroUsize>) -> Result<RecordReport, CheckError> {
+        let mut record = DirectoryRecord::open(records, self.conversations)?;
+        if let Some(jobs) = jobs {
+            record = record.with_jobs(jobs);
         }
-        None => Ok(report),
+        let records_dir = records.to_string_lossy();
+        let expectation =
+            RecordExpectation { records_dir: &records_dir, session: self.session, head: self.head, keys: self.keys };
+        let report = verify_record(&mut record, &expectation)?;
+        match private_half(&report, self.keys) {
+            Some((key, sealer)) => {
+                Err(CheckError::PrivateKey { records: records.into(), path: key.path().map(String::from), sealer })
+            }
+            None => Ok(report),
+        }
     }
 }
 
@@ -58,12 +84,13 @@ fn private_half<'a>(report: &RecordReport, keys: &'a [PublicKey]) -> Option<(&'a
     unknown.find_map(|sealer| keys.iter().find(|key| key.is_seed_of(sealer)).map(|key| (key, sealer)))
 }
 
+/// What a records directory looks like.
+pub(crate) const RECORD_LOOKS_LIKE: &str =
+    "a records directory holds trace.jsonl, hooks/eval.jsonl, completion.json, or a seal";
+
 /// What to say of a directory that holds no stream and no seal: what a record looks like, and where one may be.
 pub fn nothing_to_verify(records: &Path) -> String {
-    let mut text = format!(
-        "{}: nothing to verify: a records directory holds trace.jsonl, hooks/eval.jsonl, completion.json, or a seal",
-        records.display()
-    );
+    let mut text = format!("{}: nothing to verify: {RECORD_LOOKS_LIKE}", records.display());
     if let Some(below) = record_below(records) {
         text.push_str(&format!("; there is a record in {}", below.display()));
     }

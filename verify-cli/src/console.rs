@@ -94,13 +94,18 @@ impl<'a> Console<'a> {
         let _ = write!(self.err, "{text}");
     }
 
-    /// Shows that `done` of `total` records are checked, now and then.
-    pub(crate) fn progress(&mut self, done: usize, total: usize) {
+    /// Prints `note: …` on stderr, escaped.
+    pub(crate) fn note(&mut self, note: &dyn Display) {
+        self.text(&format!("note: {}\n", escape(&note.to_string())));
+    }
+
+    /// Shows that `done` records are checked, of `total` where that is known, now and then.
+    pub(crate) fn progress(&mut self, done: u64, total: Option<u64>) {
         let now = Instant::now();
         if let Some(progress) = self.progress.as_mut().filter(|progress| now >= progress.next) {
             *progress = Progress { next: now + PROGRESS_INTERVAL, shown: true };
-            let (done, total) = (grouped(done as u64), grouped(total as u64));
-            let _ = write!(self.err, "{CLEAR_LINE}{done} of {total} records checked");
+            let of = total.map(|total| format!(" of {}", grouped(total))).unwrap_or_default();
+            let _ = write!(self.err, "{CLEAR_LINE}{}{of} records checked", grouped(done));
         }
     }
 
@@ -110,6 +115,11 @@ impl<'a> Console<'a> {
             progress.shown = false;
             let _ = write!(self.err, "{CLEAR_LINE}");
         }
+    }
+
+    /// Whether nobody reads the results any more.
+    pub(crate) fn closed(&self) -> bool {
+        self.state != State::Open
     }
 
     /// Whether results were lost on the way out.

@@ -7,58 +7,111 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `args` | the command line, and the options that every front shares |
+//! | `keys` | the keys of a check: files, digits, directories |
 //! | `check` | one record, to a report or a reason why there is none |
-//! | `console` | where output goes |
+//! | `find` | records directories in trees |
+//! | `in_order` | work on several threads, its results in order |
+//! | `many` | the records of a request, each checked and handed on |
+//! | `follow`, `followed` | a record that is checked while it is written: looking, and what is known |
+//! | `results` | what is printed and counted of each, and the exit code |
 //! | `human` | a report as text that can be pasted into another report |
+//! | `explain` | what verdicts, findings and exit codes mean |
+//! | `generate` | completions and the manual page |
+//! | `console` | where output goes |
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod check;
 mod console;
+mod explain;
+mod find;
+mod follow;
+mod followed;
+mod generate;
 mod human;
+mod in_order;
+mod keys;
+mod many;
+mod results;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Parser;
-use mur_seal::{EXIT_ABSENT, EXIT_ERROR, PublicKey, RecordReport, Verdict};
+use mur_seal::{EXIT_ERROR, EXIT_VERIFIED, LineHash, PublicKey, RecordReport};
 
-pub use args::{CheckArgs, Color, UsageError, read_key};
+pub use args::{CheckArgs, Color, OutputFormat, UsageError};
 pub use check::{CheckError, check_record, nothing_to_verify};
 pub use console::Console;
-use console::Styling;
 pub use human::{date, grouped, summary};
+pub use keys::{KeysError, read_key};
 
-/// The whole command: parses `args`, whose first is the program's name, checks the records, and answers with the exit
+use results::Results;
+
+/// The whole command: parses `args`, whose first is the program's name, does what they ask for, and answers with the exit
 /// code. The codes are `EXIT_*` of `mur_seal`.
 pub fn run(args: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> u8 {
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return args::print_parse_error(error, console),
     };
-    match cli.request() {
-        Ok(request) => check_all(&request, console),
-        Err(error) => args::print_usage_error(&error, console),
+    match cli.command {
+        Some(command) => tell(console, |out| match command {
+            args::Command::Explain { word: Some(word) } => explain::print(out, &word),
+            args::Command::Explain { word: None } => explain::print_list(out),
+            args::Command::Completions { shell } => out.write_all(&generate::completions(shell)),
+            args::Command::Man => generate::manual(out),
+        }),
+        None => match cli.check.request() {
+            Ok(request) => check_all(&request, console),
+            Err(error) => args::print_usage_error(&error, console),
+        },
     }
+}
+
+/// Prints something that no check is needed for.
+fn tell(console: &mut Console<'_>, print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> u8 {
+    console.result(print);
+    if console.failed() { EXIT_ERROR } else { EXIT_VERIFIED }
 }
 
 /// What to check, with what, and how to say it.
 #[derive(Debug)]
 pub struct Request {
-    /// The records directories, at least one.
+    /// The records directories, at least one, or what `search` makes of them.
     pub records: Vec<PathBuf>,
+    /// Where the records are.
+    pub search: Search,
     /// The keys that are trusted.
     pub keys: Vec<PublicKey>,
     /// Where the keys came from.
     pub key_origin: KeyOrigin,
     /// The session that every record must belong to.
     pub session: Option<String>,
+    /// The head that the trace must have. Only of one record.
+    pub head: Option<LineHash>,
     /// Where to find the conversation records that traces point at.
     pub conversations: Option<PathBuf>,
+    /// What becomes of notes.
+    pub notes: Notes,
+    /// How many threads check; `None` for as many as there are cores.
+    pub jobs: Option<NonZeroUsize>,
     /// How to say it.
     pub format: Format,
+}
+
+/// Where the records of a request are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// They are the directories that are named.
+    Named,
+    /// They are anywhere in the trees that are named.
+    Trees,
+    /// It is the one directory that is named, and its session may still run.
+    Follow,
 }
 
 /// Where the keys of a check came from.
@@ -70,79 +123,39 @@ pub enum KeyOrigin {
     ThisHost,
 }
 
+/// What becomes of the notes on a record that is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notes {
+    /// They are said.
+    Inform,
+    /// They are said, and the exit code is another one.
+    Count,
+}
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A block of text a record.
     Human(Color),
-    /// One `RecordReport` a line.
+    /// One document: a `RecordReport`, or an array of them.
     Json,
+    /// One `RecordReport` a line.
+    Jsonl,
     /// Nothing: the exit code says it.
     Quiet,
 }
 
-impl Format {
-    /// What stands between two records.
-    fn separate(self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Format::Human(_) => writeln!(out),
-            Format::Json | Format::Quiet => Ok(()),
-        }
-    }
-}
-
 /// Checks every record of `request` and prints the results. The exit code: an error above all, then the worst verdict.
 pub fn check_all(request: &Request, console: &mut Console<'_>) -> u8 {
-    let mut verdicts = Vec::with_capacity(request.records.len());
-    for (done, records) in request.records.iter().enumerate() {
-        console.progress(done, request.records.len());
-        let checked =
-            check_record(records, &request.keys, request.session.as_deref(), request.conversations.as_deref());
-        match checked {
-            Ok(report) => {
-                let styling = console.styling();
-                console.result(|out| {
-                    if !verdicts.is_empty() {
-                        request.format.separate(out)?;
-                    }
-                    print(out, &report, request, styling)
-                });
-                if report.verdict == Verdict::Absent {
-                    console.error(&nothing_to_verify(records));
-                }
-                verdicts.push(report.verdict);
-            }
-            Err(error) => console.error(&error),
-        }
+    if request.search == Search::Follow {
+        return follow::follow(request, console);
     }
-    console.end_progress();
-    if verdicts.len() < request.records.len() || console.failed() {
-        return EXIT_ERROR;
-    }
-    verdicts.into_iter().max_by_key(|verdict| badness(*verdict)).map_or(EXIT_ABSENT, Verdict::exit_code)
+    let mut results = Results::new(request, console);
+    many::check_each(request, |checked| results.take(checked));
+    results.end()
 }
 
-/// How bad a record's verdict is beside those of other records. A stream may be absent where others are verified; a
-/// record that turns out to hold nothing was not checked, and that is no success.
-fn badness(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Verified => 0,
-        Verdict::Absent => 1,
-        Verdict::Unverifiable => 2,
-        Verdict::Unsealed => 3,
-        Verdict::Changed => 4,
-    }
-}
-
-fn print(out: &mut dyn Write, report: &RecordReport, request: &Request, styling: Styling) -> io::Result<()> {
-    match request.format {
-        Format::Human(wanted) => human::print(out, report, request.key_origin, wanted.styling(styling)),
-        Format::Json => writeln!(out, "{}", to_json(report)),
-        Format::Quiet => Ok(()),
-    }
-}
-
-/// A report as one line of JSON, without a newline: what `--json` prints.
+/// A report as one line of JSON, without a newline: what `--json` prints of one record.
 pub fn to_json(report: &RecordReport) -> String {
     // A struct of strings, numbers and lists always serialises.
     serde_json::to_string(report).unwrap_or_default()

@@ -9,14 +9,15 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use super::chain_file::{FileId, FileLock, Missing, feed, id_of, look, open_file, real_path};
 use super::host_key::HostKey;
 use super::sealing::{SealingError, read_seal, write_seal};
-use crate::chain::{ChainState, InlineWalker, TAMPERED_EVENT};
+use crate::chain::{ChainState, TAMPERED_EVENT};
 use crate::hash::{LineHash, line_hash};
+use crate::inline::InlineWalker;
 use crate::link::{LinkError, link};
 use crate::seal::{ConversationPointer, Seal, SealDraft, SealedHead};
 use crate::verify::ChainKind;
@@ -67,13 +68,19 @@ pub struct ChainOptions {
     /// Told whenever the file is found rewritten; answers with the event to record it with: a compact JSON object that
     /// begins with the member `event_type`, whose value is [`TAMPERED_EVENT`].
     pub on_tampering: Box<dyn Fn(&Tampering) -> String + Send + Sync>,
+    /// How long to wait while another process holds the file's lock, before that is an error.
+    pub lock_wait: Duration,
 }
 
 impl ChainOptions {
+    /// How long the lock is waited for where nothing else is said.
+    pub const LOCK_WAIT: Duration = Duration::from_secs(10);
+
     /// For a file with these appenders; tampering is told on stderr and recorded without an envelope.
     pub fn new(appenders: Appenders) -> Self {
         ChainOptions {
             appenders,
+            lock_wait: Self::LOCK_WAIT,
             on_tampering: Box::new(|tampering| {
                 // That nobody reads stderr any more must not end the process.
                 let _ = writeln!(
@@ -103,7 +110,7 @@ pub enum ChainError {
         cause: io::Error,
     },
     /// Another process held the file's lock all the while.
-    #[error("{}: another process has held its lock for {} seconds", path.display(), waited.as_secs())]
+    #[error("{}: another process has held its lock for {waited:?}", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
@@ -121,6 +128,11 @@ pub struct InlineChain {
     given: PathBuf,
     /// With the links on the way to it resolved when it was opened.
     path: PathBuf,
+    /// Which file it is; another one once it was replaced. Not among what was witnessed: whoever opens some file asks for
+    /// it, and must not wait until an append is done.
+    id: Mutex<FileId>,
+    /// Whether it could be opened, once that is known. Until then its opener alone uses it.
+    opened: OnceLock<bool>,
     options: ChainOptions,
     witnessed: Mutex<Witnessed>,
 }
@@ -130,7 +142,6 @@ struct Witnessed {
     file: Arc<File>,
     /// Held between appends only by a sole appender.
     lock: Option<FileLock>,
-    id: FileId,
     /// The chain as this process saw it, at the end of the file: also of a torn last line, every byte it saw.
     walker: InlineWalker,
     /// Bytes of the file.
@@ -140,6 +151,8 @@ struct Witnessed {
     unrecorded: Option<Tampering>,
     /// A seal that stood beside the file when it was opened, not yet checked with a key.
     inherited: Option<Seal>,
+    /// The signature of the seal that this process wrote last: of lines that it remembers.
+    last_seal: Option<[u8; 64]>,
 }
 
 /// The chains that are open in this process.
@@ -160,40 +173,48 @@ impl InlineChain {
     }
 
     fn open_or(missing: Missing, path: &Path, options: ChainOptions) -> Result<Arc<Self>, ChainError> {
-        let io = |cause| ChainError::Io { path: path.into(), cause };
-        let given = std::path::absolute(path).map_err(io)?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|chain| chain.strong_count() > 0);
-        // By name first: what was put in the place of a file that is open, or of a directory that leads to it, is not
-        // another file, but a rewritten one.
-        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.given == given) {
+        loop {
+            let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+            open.retain(|chain| chain.strong_count() > 0);
+            let (given, path, file, id) = match find_or_open(&open, missing, path)? {
+                Place::File { given, path, file, id } => (given, path, file, id),
+                Place::Chain(chain) => {
+                    drop(open);
+                    // Whoever began to open it may still be waiting for the file's lock.
+                    if *chain.opened.wait() {
+                        return Ok(chain);
+                    }
+                    continue; // and waited in vain
+                }
+            };
+            let chain = Arc::new(InlineChain {
+                given,
+                path,
+                id: Mutex::new(id),
+                opened: OnceLock::new(),
+                options,
+                witnessed: Mutex::new(Witnessed::nothing_of(file)),
+            });
+            open.push(Arc::downgrade(&chain));
+            // Other files can be opened while this one's lock is waited for.
+            drop(open);
+            let outcome = OpeningOutcome(&chain.opened);
+            chain.look_for_the_first_time()?;
+            outcome.succeeded();
             return Ok(chain);
         }
-        let path = &real_path(path).map_err(io)?;
-        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.path == *path) {
-            return Ok(chain);
-        }
-        let file = Arc::new(open_file(path, missing)?);
-        let id = id_of(&file.metadata().map_err(io)?);
-        if let Some(chain) = open.iter().filter_map(Weak::upgrade).find(|chain| chain.lock().id == id) {
-            return Ok(chain);
-        }
-        let mut witnessed = Witnessed {
-            file,
-            lock: None,
-            id,
-            walker: InlineWalker::new(),
-            len: 0,
-            tampering: None,
-            unrecorded: None,
-            inherited: None,
-        };
-        let lock = FileLock::acquire(&witnessed.file, path)?;
-        witnessed.first_look(path).map_err(io)?;
-        witnessed.lock = (options.appenders == Appenders::Sole).then_some(lock);
-        let chain = Arc::new(InlineChain { given, path: path.into(), options, witnessed: Mutex::new(witnessed) });
-        open.push(Arc::downgrade(&chain));
-        Ok(chain)
+    }
+
+    fn look_for_the_first_time(&self) -> Result<(), ChainError> {
+        let mut witnessed = self.lock();
+        let lock = FileLock::acquire(&witnessed.file, &self.path, self.options.lock_wait)?;
+        witnessed.first_look(&self.path).map_err(|cause| ChainError::Io { path: self.path.clone(), cause })?;
+        witnessed.lock = (self.options.appenders == Appenders::Sole).then_some(lock);
+        Ok(())
+    }
+
+    fn id(&self) -> FileId {
+        *self.id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A panic while the lock was held left a memory that the next comparison with the file mends.
@@ -253,8 +274,19 @@ impl InlineChain {
         if witnessed.walker.torn_bytes() > 0 || witnessed.chain().gap_hash().is_some() {
             return Err(SealingError::TornEnd(self.path.clone()));
         }
+        let io = |cause| SealingError::Io { path: self.path.clone(), cause };
         witnessed.check_inherited(stream, key, &self.path)?;
-        witnessed.file.sync_data().map_err(|cause| SealingError::Io { path: self.path.clone(), cause })?;
+        // What cannot be read as a seal vouches for nothing, and is replaced.
+        if let Ok(Some(standing)) = read_seal(records_root, stream)
+            && standing.draft.session_id == session_id
+            && witnessed.last_seal != Some(standing.signature)
+            && key.made(&standing, stream)
+            && witnessed.hash_of_line(standing.draft.lines).map_err(io)? != Some(standing.draft.head)
+        {
+            // Another process of this session sealed lines that are gone.
+            return Err(SealingError::SealedLinesLost(self.path.clone()));
+        }
+        witnessed.file.sync_data().map_err(io)?;
         let ChainHead { head, lines } = witnessed.head();
         let seal = key.seal(SealDraft {
             stream: stream.into(),
@@ -267,6 +299,7 @@ impl InlineChain {
             conversation,
         })?;
         write_seal(records_root, stream, &seal, None)?;
+        witnessed.last_seal = Some(seal.signature);
         Ok(SealedHead { head, lines, key_id: key.key_id() })
     }
 
@@ -276,12 +309,12 @@ impl InlineChain {
     fn synchronise(&self, witnessed: &mut Witnessed) -> Result<Option<FileLock>, ChainError> {
         let mut lock = match &witnessed.lock {
             Some(_) => None,
-            None => Some(FileLock::acquire(&witnessed.file, &self.path)?),
+            None => Some(FileLock::acquire(&witnessed.file, &self.path, self.options.lock_wait)?),
         };
         let io = |cause| ChainError::Io { path: self.path.clone(), cause };
         let expected = witnessed.head();
         let now = look(&self.path).map_err(io)?;
-        let same_file = now.filter(|now| now.id == witnessed.id);
+        let same_file = now.filter(|now| now.id == self.id());
         let rewritten = match same_file.map(|file| file.len) {
             // Of a file that was rewritten before, the length says nothing.
             Some(_) if witnessed.tampering.is_some() && witnessed.differs().map_err(io)? => true,
@@ -297,7 +330,8 @@ impl InlineChain {
                     witnessed.found_rewritten(Tampering { expected, found: NOTHING });
                 })?;
                 lock = Some(taken);
-                (witnessed.file, witnessed.id) = (file, id);
+                witnessed.file = file;
+                *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
                 if self.options.appenders == Appenders::Sole {
                     witnessed.lock = lock.take();
                 }
@@ -319,12 +353,72 @@ impl InlineChain {
     fn open_again(&self) -> Result<(Arc<File>, FileId, FileLock), ChainError> {
         let file = Arc::new(open_file(&self.path, Missing::Create)?);
         let metadata = file.metadata().map_err(|cause| ChainError::Io { path: self.path.clone(), cause })?;
-        let lock = FileLock::acquire(&file, &self.path)?;
+        let lock = FileLock::acquire(&file, &self.path, self.options.lock_wait)?;
         Ok((file, id_of(&metadata), lock))
     }
 }
 
+/// What a path leads to.
+enum Place {
+    /// The chain of a file that is open, or is just being opened.
+    Chain(Arc<InlineChain>),
+    /// A file without one: how it was named, where it is, and itself.
+    File { given: PathBuf, path: PathBuf, file: Arc<File>, id: FileId },
+}
+
+/// Looks for `path` among the chains that are open, by every way that two names can mean one file; then opens it.
+fn find_or_open(open: &[Weak<InlineChain>], missing: Missing, path: &Path) -> Result<Place, ChainError> {
+    let io = |cause| ChainError::Io { path: path.into(), cause };
+    let find = |is_it: &dyn Fn(&InlineChain) -> bool| {
+        let could_be_opened = |chain: &InlineChain| chain.opened.get() != Some(&false);
+        open.iter().filter_map(Weak::upgrade).find(|chain| could_be_opened(chain) && is_it(chain)).map(Place::Chain)
+    };
+    // By name first: what was put in the place of a file that is open, or of a directory that leads to it, is not
+    // another file, but a rewritten one.
+    let given = std::path::absolute(path).map_err(io)?;
+    if let Some(chain) = find(&|chain| chain.given == given) {
+        return Ok(chain);
+    }
+    let path = real_path(path).map_err(io)?;
+    if let Some(chain) = find(&|chain| chain.path == path) {
+        return Ok(chain);
+    }
+    let file = Arc::new(open_file(&path, missing)?);
+    let id = id_of(&file.metadata().map_err(io)?);
+    Ok(find(&|chain| chain.id() == id).unwrap_or(Place::File { given, path, file, id }))
+}
+
+/// Tells those who wait for a chain to be opened when it is not going to be, by an error or a panic.
+struct OpeningOutcome<'a>(&'a OnceLock<bool>);
+
+impl OpeningOutcome<'_> {
+    fn succeeded(self) {
+        // Nobody else sets it; dropping sets it to no avail.
+        let _ = self.0.set(true);
+    }
+}
+
+impl Drop for OpeningOutcome<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.set(false);
+    }
+}
+
 impl Witnessed {
+    /// Of a file that was not read yet.
+    fn nothing_of(file: Arc<File>) -> Self {
+        Witnessed {
+            file,
+            lock: None,
+            walker: InlineWalker::new(),
+            len: 0,
+            tampering: None,
+            unrecorded: None,
+            inherited: None,
+            last_seal: None,
+        }
+    }
+
     fn chain(&self) -> &ChainState {
         &self.walker.so_far().state
     }
@@ -351,8 +445,8 @@ impl Witnessed {
         self.walk(walker)?;
         let walk = self.walker.so_far();
         let says_so = walk.tampered.is_some();
-        let holds = seal.as_ref().is_none_or(|seal| walk.watched == Some(seal.draft.head));
-        if unreadable || !holds || walk.broken.is_some() || says_so {
+        let holds = seal.as_ref().is_none_or(|seal| walk.watched.map(|line| line.hash) == Some(seal.draft.head));
+        if unreadable || !holds || walk.breaks.first().is_some() || says_so {
             let found = self.head();
             let expected = seal.map_or(found, |seal| ChainHead { head: seal.draft.head, lines: seal.draft.lines });
             self.found_rewritten(Tampering { expected, found });
@@ -374,11 +468,7 @@ impl Witnessed {
     /// A seal that this process did not make must be this host's, or sealing anew would vouch for what it covers.
     fn check_inherited(&mut self, stream: &str, key: &HostKey, path: &Path) -> Result<(), SealingError> {
         if let Some(seal) = &self.inherited {
-            let public = key.public_key();
-            let ours = seal.draft.stream == stream
-                && seal.key_id == public.key_id()
-                && public.verifies_raw(seal.draft.signed_message().as_bytes(), &seal.signature);
-            if !ours {
+            if !key.made(seal, stream) {
                 return Err(SealingError::ForeignSeal(path.into()));
             }
             self.inherited = None;
@@ -391,20 +481,26 @@ impl Witnessed {
         let mut walker = self.walker.clone().onwards();
         let len = feed(&self.file, self.len, &mut walker)?;
         let found = walker.so_far();
-        let continues = found.broken.is_none() && found.tampered.is_none() && found.unbound_through == 0;
+        let continues = found.breaks.first().is_none() && found.tampered.is_none() && found.unbound_through == 0;
         if continues {
             (self.walker, self.len) = (walker, len);
         }
         Ok(continues)
     }
 
-    /// Whether the file no longer begins with the lines that this process remembers. It is read from its start, and the
-    /// last of those lines is compared: what differs before it breaks the chain.
+    /// Whether the file no longer begins with the lines that this process remembers. Their last is compared: what differs
+    /// before it breaks the chain.
     fn differs(&self) -> io::Result<bool> {
         let ChainHead { head, lines } = self.head();
-        let mut walker = InlineWalker::new().watch(lines);
+        Ok(self.hash_of_line(lines)? != Some(head))
+    }
+
+    /// The hash of a line, counted from 1, as the file holds it now; of line 0, the genesis; `None` where there are fewer.
+    /// The file is read from its start.
+    fn hash_of_line(&self, line: u64) -> io::Result<Option<LineHash>> {
+        let mut walker = InlineWalker::new().watch(line);
         feed(&self.file, 0, &mut walker)?;
-        Ok(walker.so_far().watched != Some(head))
+        Ok(walker.so_far().watched.map(|line| line.hash))
     }
 
     /// Reads the file from its start, whatever it holds.
@@ -428,7 +524,7 @@ impl Witnessed {
         // one, or have been put there: a space behind it keeps it from being read as linked.
         let linked = ended_by("\n");
         let found = linked.so_far();
-        let (ended, end) = if found.broken.is_none() && found.unbound_through == 0 {
+        let (ended, end) = if found.breaks.first().is_none() && found.unbound_through == 0 {
             (linked, "\n")
         } else {
             (ended_by(" \n"), " \n")
@@ -440,7 +536,9 @@ impl Witnessed {
         let mut bytes = link(event, &chain.head(), chain.gap_hash().as_ref())?;
         chain.push_chained(line_hash(bytes.as_bytes()));
         bytes.push('\n');
-        bytes.insert_str(0, end);
+        if !end.is_empty() {
+            bytes.insert_str(0, end);
+        }
         if let Err(cause) = (&*self.file).write_all(bytes.as_bytes()) {
             // Part of it may be in the file. It is this process's own, so it is remembered, not suspected.
             let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());

@@ -10,10 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use super::append::ChainError;
-use crate::chain::InlineWalker;
-
-/// How long an append waits for another process's lock.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
+use crate::inline::InlineWalker;
 
 /// Device and inode: which file it is, whatever it is called.
 pub(crate) type FileId = (u64, u64);
@@ -112,21 +109,25 @@ pub(crate) fn look(path: &Path) -> io::Result<Option<Standing>> {
 pub(crate) struct FileLock(Arc<File>);
 
 impl FileLock {
-    pub(crate) fn acquire(file: &Arc<File>, path: &Path) -> Result<Self, ChainError> {
-        let io = |cause| ChainError::Io { path: path.into(), cause };
+    /// Takes the lock, and waits for it no longer than `wait`.
+    pub(crate) fn acquire(file: &Arc<File>, path: &Path, wait: Duration) -> Result<Self, ChainError> {
+        let taken = || match file.try_lock() {
+            Ok(()) => Ok(Some(FileLock(Arc::clone(file)))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(cause)) => Err(ChainError::Io { path: path.into(), cause }),
+        };
+        if let Some(lock) = taken()? {
+            return Ok(lock); // most often, and without asking for the time
+        }
         let start = Instant::now();
         let mut pause = Duration::from_micros(50);
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(FileLock(Arc::clone(file))),
-                Err(TryLockError::Error(cause)) => return Err(io(cause)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= LOCK_WAIT => {
-                    return Err(ChainError::Locked { path: path.into(), waited: LOCK_WAIT });
-                }
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(10));
-                }
+            let left = wait.saturating_sub(start.elapsed());
+            std::thread::sleep(pause.min(left));
+            match taken()? {
+                Some(lock) => return Ok(lock),
+                None if left.is_zero() => return Err(ChainError::Locked { path: path.into(), waited: wait }),
+                None => pause = (pause * 2).min(Duration::from_millis(10)),
             }
         }
     }

@@ -1,15 +1,18 @@
 //! A record as a directory of files.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::OnceLock;
 
+use super::long_seal;
 use super::open::Directory;
 use crate::key::PublicKey;
 use crate::record::{Found, Place, RecordExpectation, RecordSource, StreamBytes, TRACE_STREAM, Unfit, verify_record};
 use crate::report::RecordReport;
-use crate::seal::SEAL_SUFFIX;
+use crate::seal::{ParsedSeal, SEAL_SUFFIX};
 #[cfg(unix)]
 use crate::verify::StreamVerifier;
 
@@ -18,6 +21,8 @@ pub(crate) const CONVERSATION_FILE: &str = "conversation.jsonl";
 
 /// A trace's seal has a fixed set of short members.
 const MAX_INLINE_SEAL: u64 = 64 * 1024;
+/// A seal larger than this is read piece by piece: its bytes would take more memory than the hashes that it lists.
+const LONG_SEAL: u64 = 1 << 20;
 /// A listed seal has 74 bytes a line. One that is larger than its stream's lines can account for is read up to this size, so
 /// that a report can say how many lines are missing; beyond it, it is no seal of that stream.
 const SHORTENED_LISTED_SEAL: u64 = 16 << 20;
@@ -63,7 +68,7 @@ pub fn verify_session_records(
 ) -> Result<RecordReport, DirectoryError> {
     let mut record = DirectoryRecord::open(records_dir, conversations)?;
     let records_dir = records_dir.to_string_lossy();
-    verify_record(&mut record, &RecordExpectation { records_dir: &records_dir, session, keys })
+    verify_record(&mut record, &RecordExpectation { records_dir: &records_dir, session, head: None, keys })
 }
 
 /// The streams and seals of one records directory, and of a conversations directory beside it.
@@ -71,7 +76,7 @@ pub fn verify_session_records(
 pub struct DirectoryRecord {
     records: Opened,
     conversations: Option<Opened>,
-    jobs: NonZeroUsize,
+    jobs: Option<NonZeroUsize>,
 }
 
 #[derive(Debug)]
@@ -86,14 +91,14 @@ impl DirectoryRecord {
         Ok(DirectoryRecord {
             records: Opened::open(records_dir)?,
             conversations: conversations.map(Opened::open).transpose()?,
-            jobs: std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(MOST_JOBS)),
+            jobs: None,
         })
     }
 
     /// Hashes lines on this many threads at once; unless told otherwise, on as many as there are cores, up to eight.
     /// The report does not depend on it.
     pub fn with_jobs(self, jobs: NonZeroUsize) -> Self {
-        DirectoryRecord { jobs, ..self }
+        DirectoryRecord { jobs: Some(jobs), ..self }
     }
 
     fn find(&self, place: Place<'_>, suffix: &str) -> Result<Found<File>, DirectoryError> {
@@ -128,10 +133,19 @@ impl Opened {
 #[derive(Debug)]
 pub struct FileBytes {
     file: File,
+    /// When it was opened.
+    len: u64,
     left: u64,
     path: PathBuf,
     #[cfg_attr(not(unix), expect(dead_code, reason = "there are threads on Unix only"))]
-    jobs: NonZeroUsize,
+    jobs: Option<NonZeroUsize>,
+}
+
+/// As many threads as are of use on this machine. To ask for it costs more than to check a short stream.
+#[cfg(unix)]
+fn all_cores() -> NonZeroUsize {
+    static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(MOST_JOBS)))
 }
 
 impl StreamBytes for FileBytes {
@@ -151,16 +165,39 @@ impl StreamBytes for FileBytes {
         }
     }
 
+    fn read_again(&mut self, offset: u64, block: &mut [u8]) -> Result<usize, DirectoryError> {
+        let mut read = || {
+            self.file.seek(SeekFrom::Start(offset))?;
+            let mut filled = 0;
+            while filled < block.len() {
+                match self.file.read(&mut block[filled..]) {
+                    Ok(0) => break,
+                    Ok(read) => filled += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(filled)
+        };
+        read().map_err(|cause| DirectoryError::Unreadable { path: self.path.clone(), cause })
+    }
+
+    fn has_grown(&mut self) -> Result<bool, DirectoryError> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|cause| DirectoryError::Unreadable { path: self.path.clone(), cause })?;
+        Ok(metadata.len() > self.len)
+    }
+
     #[cfg(unix)]
     fn feed(&mut self, verifier: &mut StreamVerifier, block: &mut [u8]) -> Result<(), DirectoryError> {
-        // Most streams are not worth a thread.
-        while self.left < SMALL {
+        // Most streams are not worth a thread, and one thread is this one.
+        while self.left < SMALL || self.jobs == Some(NonZeroUsize::MIN) {
             match self.read(block)? {
                 0 => return Ok(()),
                 read => verifier.update(&block[..read]),
             }
         }
-        let fed = super::parallel::feed(&self.file, self.left, self.jobs, verifier);
+        let fed = super::parallel::feed(&self.file, self.left, self.jobs.unwrap_or_else(all_cores), verifier);
         self.left = 0;
         fed.map_err(|cause| DirectoryError::Unreadable { path: self.path.clone(), cause })
     }
@@ -177,7 +214,10 @@ impl RecordSource for DirectoryRecord {
             Found::File(file) => {
                 let path = self.path_of(place);
                 match file.metadata() {
-                    Ok(metadata) => Found::File(FileBytes { file, left: metadata.len(), path, jobs: self.jobs }),
+                    Ok(metadata) => {
+                        let len = metadata.len();
+                        Found::File(FileBytes { file, len, left: len, path, jobs: self.jobs })
+                    }
                     Err(cause) => return Err(DirectoryError::Unreadable { path, cause }),
                 }
             }
@@ -185,22 +225,26 @@ impl RecordSource for DirectoryRecord {
     }
 
     fn read_seal(&mut self, place: Place<'_>) -> Result<Found<Vec<u8>>, DirectoryError> {
-        let limit = self.seal_limit(place)?;
-        Ok(match self.find(place, SEAL_SUFFIX)? {
-            Found::Absent => Found::Absent,
-            Found::Unfit(kind) => Found::Unfit(kind),
-            Found::File(file) => {
-                let mut bytes = Vec::new();
-                let read = file.take(limit + 1).read_to_end(&mut bytes);
-                let cause = match read {
-                    Ok(read) if read as u64 > limit => return Ok(Found::Unfit(Unfit::Oversized)),
-                    Ok(_) => return Ok(Found::File(bytes)),
-                    Err(cause) => cause,
-                };
-                let mut path = self.path_of(place).into_os_string();
-                path.push(SEAL_SUFFIX);
-                return Err(DirectoryError::Unreadable { path: path.into(), cause });
+        self.seal_with(place, |file, _, limit| {
+            let mut bytes = Vec::new();
+            let read = file.take(limit + 1).read_to_end(&mut bytes)?;
+            Ok(if read as u64 > limit { Found::Unfit(Unfit::Oversized) } else { Found::File(bytes) })
+        })
+    }
+
+    fn parse_seal(&mut self, place: Place<'_>) -> Result<Found<ParsedSeal>, DirectoryError> {
+        self.seal_with(place, |file, len, limit| {
+            if len > limit {
+                return Ok(Found::Unfit(Unfit::Oversized));
             }
+            if len > LONG_SEAL {
+                // A seal is replaced and never appended to, so its length stays what it was.
+                return long_seal::parse(file).map(|seal| Found::File(ParsedSeal(seal)));
+            }
+            // The length is at most `LONG_SEAL`.
+            let mut bytes = Vec::with_capacity(len as usize + 1);
+            file.take(LONG_SEAL).read_to_end(&mut bytes)?;
+            Ok(Found::File(ParsedSeal::from_bytes(&bytes)))
         })
     }
 
@@ -210,6 +254,25 @@ impl RecordSource for DirectoryRecord {
 }
 
 impl DirectoryRecord {
+    /// Opens the seal beside a stream and does `read` with it, the length that it has, and the largest it can have.
+    fn seal_with<T>(
+        &self,
+        place: Place<'_>,
+        read: impl FnOnce(File, u64, u64) -> io::Result<Found<T>>,
+    ) -> Result<Found<T>, DirectoryError> {
+        let file = match self.find(place, SEAL_SUFFIX)? {
+            Found::Absent => return Ok(Found::Absent),
+            Found::Unfit(kind) => return Ok(Found::Unfit(kind)),
+            Found::File(file) => file,
+        };
+        let limit = self.seal_limit(place)?;
+        file.metadata().and_then(|metadata| read(file, metadata.len(), limit)).map_err(|cause| {
+            let mut path = self.path_of(place).into_os_string();
+            path.push(SEAL_SUFFIX);
+            DirectoryError::Unreadable { path: path.into(), cause }
+        })
+    }
+
     /// The size that a seal can have. A stream has at least one byte a line, so it bounds the hashes that its seal can list.
     fn seal_limit(&self, place: Place<'_>) -> Result<u64, DirectoryError> {
         if place == Place::Record(TRACE_STREAM) {

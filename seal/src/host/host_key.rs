@@ -95,6 +95,7 @@ impl HostKey {
                     .ok_or_else(|| keys.refused(PRIVATE_KEY_FILE, "it vanished while it was made; try again"))?
             }
         };
+        keys.refuse_a_public_key(&seed)?;
         let key = Self::from_seed(&seed)
             .map_err(|cause| HostKeyError::Key { path: keys.path.join(PRIVATE_KEY_FILE), cause })?;
         keys.publish(&key.public)?;
@@ -117,6 +118,14 @@ impl HostKey {
     /// The id that seals name this key by.
     pub fn key_id(&self) -> KeyId {
         self.public.key_id()
+    }
+
+    /// Whether this key made `seal`, and for `stream`. Any other seal is somebody else's: to write another one in its place
+    /// would vouch for what it covers.
+    pub(crate) fn made(&self, seal: &Seal, stream: &str) -> bool {
+        seal.draft.stream == stream
+            && seal.key_id == self.key_id()
+            && self.public.verifies_raw(seal.draft.signed_message().as_bytes(), &seal.signature)
     }
 
     /// Signs a seal. Refused is what would make the signed text ambiguous, or contradicts itself.
@@ -217,6 +226,25 @@ impl KeysDirectory {
         }
     }
 
+    /// A public key looks like a seed, and as one would belong to another key: the published one would be replaced, and
+    /// whoever has it could sign.
+    fn refuse_a_public_key(&self, seed: &[u8; 32]) -> Result<(), HostKeyError> {
+        let Ok(Found::File(file)) = self.directory.file(PUBLIC_KEY_FILE) else { return Ok(()) };
+        let mut text = String::new();
+        let is_public = file.take(MAX_PUBLIC_FILE).read_to_string(&mut text).is_ok()
+            && crate::key::decode(&text).is_ok_and(|public| public == *seed);
+        if is_public {
+            return Err(self.refused(
+                PRIVATE_KEY_FILE,
+                format!(
+                    "it holds the public key, the same as {PUBLIC_KEY_FILE}, and not the private one; restore it from a backup, or \
+                     move both files away to start with a new key, under which older records cannot be verified"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
     /// Makes a seed, unless another process does so first.
     fn create_seed(&self) -> Result<(), HostKeyError> {
         let name = PRIVATE_KEY_FILE;
@@ -260,6 +288,8 @@ impl KeysDirectory {
 }
 
 const SEED_FILE_LEN: usize = 65;
+/// No public key file is longer, white space around the key included.
+const MAX_PUBLIC_FILE: u64 = 1024;
 
 fn create_private_directories(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

@@ -3,6 +3,7 @@
 //! Reading a directory works everywhere; the private key, appending and sealing are there on Unix.
 
 mod directory;
+mod long_seal;
 mod open;
 mod public_key;
 
@@ -34,5 +35,6 @@ pub use host_key::{
 };
 #[cfg(unix)]
 pub use sealing::{
-    SealingError, read_seal, seal_conversation, seal_inline, seal_listed, seal_session_end, seal_session_teardown,
+    ListedStream, SealingError, read_seal, seal_conversation, seal_inline, seal_listed, seal_session_end,
+    seal_session_teardown,
 };

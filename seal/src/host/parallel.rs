@@ -7,17 +7,18 @@
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use crate::chain::LineDigest;
+use crate::inline::LineDigest;
 use crate::verify::StreamVerifier;
 
 /// Bytes that a worker takes at once.
-const CHUNK: usize = 256 * 1024;
+const CHUNK: usize = 128 * 1024;
 /// A chunk with more lines than this is compared as it is: their digests would need more memory than their bytes.
-const MOST_LINES: usize = 4096;
+const MOST_LINES: usize = 2048;
 /// Chunks that a worker may be ahead.
 const AHEAD: usize = 2;
 
@@ -33,69 +34,109 @@ fn feed_in_chunks(
     chunk: usize,
     verifier: &mut StreamVerifier,
 ) -> io::Result<()> {
-    let digest = verifier.digester();
+    let parts = Parts { file, len, size: chunk, digest: verifier.digester() };
     let jobs = jobs.get() as u64;
-    let chunks = len.div_ceil(chunk as u64);
     thread::scope(|scope| {
-        let workers: io::Result<Vec<Receiver<io::Result<Chunk>>>> = (0..jobs)
-            .map(|worker| {
-                let (sender, receiver) = sync_channel(AHEAD);
-                let indexes = (worker..chunks).step_by(jobs as usize);
-                let read = move |index: u64| {
-                    let start = index * chunk as u64;
-                    let wanted = usize::try_from(len - start).unwrap_or(chunk).min(chunk);
-                    Chunk::read(file, start, wanted, digest)
-                };
-                thread::Builder::new().spawn_scoped(scope, move || work(indexes.map(read), &sender))?;
-                Ok(receiver)
+        let workers: io::Result<Vec<Worker>> = (0..jobs)
+            .map(|first| {
+                let (sender, chunks) = sync_channel(AHEAD);
+                let (spare, spares) = channel();
+                let indexes = (first..parts.count()).step_by(jobs as usize);
+                thread::Builder::new().spawn_scoped(scope, move || work(parts, indexes, &sender, &spares))?;
+                Ok(Worker { chunks, spare })
             })
             .collect();
         // A host may refuse a thread: this one does it alone then, and those that were started end.
-        let Ok(workers) = workers else { return feed_alone(file, len, chunk, verifier) };
+        let Ok(workers) = workers else { return feed_alone(parts, verifier) };
         // A worker stops when its receiver is gone, so an early return ends them all.
-        for (_, worker) in (0..chunks).zip(workers.iter().cycle()) {
-            let Ok(chunk) = worker.recv() else { return Err(io::Error::other("a reading thread ended early")) };
-            if chunk?.give_to(verifier) == Place::End {
+        for (_, worker) in (0..parts.count()).zip(workers.iter().cycle()) {
+            let Ok(chunk) = worker.chunks.recv() else { return Err(io::Error::other("a reading thread ended early")) };
+            let mut chunk = chunk?;
+            if chunk.give_to(verifier) == Place::End {
                 break;
             }
+            // A worker that has nothing more to read takes nothing back.
+            let _ = worker.spare.send(chunk);
         }
         Ok(())
     })
 }
 
-fn feed_alone(file: &File, len: u64, chunk: usize, verifier: &mut StreamVerifier) -> io::Result<()> {
-    let mut start = 0;
-    while start < len {
-        let wanted = usize::try_from(len - start).unwrap_or(chunk).min(chunk);
-        if Chunk::read(file, start, wanted, None)?.give_to(verifier) == Place::End {
+fn feed_alone(parts: Parts<'_>, verifier: &mut StreamVerifier) -> io::Result<()> {
+    let parts = Parts { digest: None, ..parts };
+    let mut chunk = Chunk::default();
+    for index in 0..parts.count() {
+        parts.read(index, &mut chunk)?;
+        if chunk.give_to(verifier) == Place::End {
             break;
         }
-        start += wanted as u64;
     }
     Ok(())
 }
 
-fn work(chunks: impl Iterator<Item = io::Result<Chunk>>, sender: &SyncSender<io::Result<Chunk>>) {
-    for chunk in chunks {
-        if sender.send(chunk).is_err() {
+/// The caller's ends of a worker's channels.
+struct Worker {
+    chunks: Receiver<io::Result<Chunk>>,
+    /// Chunks that were looked at, whose memory is to be used again.
+    spare: Sender<Chunk>,
+}
+
+fn work(
+    parts: Parts<'_>,
+    indexes: impl Iterator<Item = u64>,
+    sender: &SyncSender<io::Result<Chunk>>,
+    spares: &Receiver<Chunk>,
+) {
+    for index in indexes {
+        let mut chunk = spares.try_recv().unwrap_or_default();
+        let read = parts.read(index, &mut chunk);
+        if sender.send(read.map(|()| chunk)).is_err() {
             return;
         }
     }
 }
 
+/// A file taken in parts of one size.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    file: &'a File,
+    len: u64,
+    size: usize,
+    /// How its lines are digested; `None` where their bytes are needed.
+    digest: Option<fn(&[u8]) -> LineDigest>,
+}
+
+impl Parts<'_> {
+    fn count(&self) -> u64 {
+        self.len.div_ceil(self.size as u64)
+    }
+
+    fn read(&self, index: u64, chunk: &mut Chunk) -> io::Result<()> {
+        let start = index * self.size as u64;
+        chunk.wanted = usize::try_from(self.len - start).unwrap_or(self.size).min(self.size);
+        chunk.bytes.resize(chunk.wanted, 0);
+        let mut filled = 0;
+        while filled < chunk.wanted {
+            match self.file.read_at(&mut chunk.bytes[filled..], start + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        chunk.bytes.truncate(filled);
+        chunk.find_lines(self.digest);
+        Ok(())
+    }
+}
+
 /// Part of a file, and the digests of the lines that lie whole in it.
+#[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,
     wanted: usize,
-    /// `None` where the bytes are to be looked at once more.
-    lines: Option<WholeLines>,
-}
-
-struct WholeLines {
-    /// Behind the first newline: what stands before it belongs to a line that began earlier.
-    start: usize,
-    /// Behind the last newline.
-    end: usize,
+    /// The bytes of the lines that lie whole in it; all that stands outside is to be looked at as bytes.
+    whole: Range<usize>,
     digests: Vec<LineDigest>,
 }
 
@@ -108,48 +149,27 @@ enum Place {
 }
 
 impl Chunk {
-    fn read(file: &File, start: u64, wanted: usize, digest: Option<fn(&[u8]) -> LineDigest>) -> io::Result<Self> {
-        let mut bytes = vec![0; wanted];
-        let mut filled = 0;
-        while filled < wanted {
-            match file.read_at(&mut bytes[filled..], start + filled as u64) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    fn find_lines(&mut self, digest: Option<fn(&[u8]) -> LineDigest>) {
+        self.digests.clear();
+        self.whole = 0..0;
+        let (Some(digest), Some(first)) = (digest, memchr::memchr(b'\n', &self.bytes)) else { return };
+        let mut end = first + 1;
+        while let Some(length) = memchr::memchr(b'\n', &self.bytes[end..]) {
+            if self.digests.len() == MOST_LINES {
+                self.digests.clear();
+                return;
             }
-        }
-        bytes.truncate(filled);
-        let lines = digest.and_then(|digest| WholeLines::of(&bytes, digest));
-        Ok(Chunk { bytes, wanted, lines })
-    }
-
-    fn give_to(self, verifier: &mut StreamVerifier) -> Place {
-        match self.lines {
-            None => verifier.update(&self.bytes),
-            Some(WholeLines { start, end, digests }) => {
-                verifier.update(&self.bytes[..start]);
-                digests.into_iter().for_each(|line| verifier.push(line));
-                verifier.update(&self.bytes[end..]);
-            }
-        }
-        if self.bytes.len() == self.wanted { Place::Middle } else { Place::End }
-    }
-}
-
-impl WholeLines {
-    fn of(bytes: &[u8], digest: fn(&[u8]) -> LineDigest) -> Option<Self> {
-        let start = memchr::memchr(b'\n', bytes)? + 1;
-        let mut digests = Vec::new();
-        let mut end = start;
-        while let Some(length) = memchr::memchr(b'\n', &bytes[end..]) {
-            if digests.len() == MOST_LINES {
-                return None;
-            }
-            digests.push(digest(&bytes[end..end + length]));
+            self.digests.push(digest(&self.bytes[end..end + length]));
             end += length + 1;
         }
-        Some(WholeLines { start, end, digests })
+        self.whole = first + 1..end;
+    }
+
+    fn give_to(&mut self, verifier: &mut StreamVerifier) -> Place {
+        verifier.update(&self.bytes[..self.whole.start]);
+        self.digests.drain(..).for_each(|line| verifier.push(&line));
+        verifier.update(&self.bytes[self.whole.end..]);
+        if self.bytes.len() == self.wanted { Place::Middle } else { Place::End }
     }
 }
 

@@ -16,7 +16,9 @@ use super::host_key::HostKey;
 use super::open::Directory;
 use crate::hash::{LineHash, line_hash, listed_head};
 use crate::listed::{Lines, is_truncated_record};
-use crate::record::{COMPLETION_STREAM, EVAL_STREAM, Found, TRACE_STREAM, conversation_stream};
+use crate::record::{
+    COMPLETION_STREAM, CONVERSATION_STREAM_PREFIX, EVAL_STREAM, Found, TRACE_STREAM, conversation_stream,
+};
 use crate::seal::{ConversationPointer, SEAL_SUFFIX, Seal, SealDraft, SealError, SealedHead};
 use crate::text::escape;
 use crate::verify::ChainKind;
@@ -82,26 +84,35 @@ pub fn seal_inline(
     reported(stream, seal())
 }
 
-/// Seals `stream_file` in `root` under the stream name `stream`: every complete line's hash in order, or the whole file as
-/// one line. `mode`: the seal's mode; `None` for the stream file's own.
-pub fn seal_listed(
-    root: &Path,
-    stream_file: &str,
-    stream: &str,
-    lines: Lines,
-    session_id: &str,
-    key: &HostKey,
-    mode: Option<u32>,
-) {
-    reported(stream, try_seal_listed(root, stream_file, stream, lines, session_id, key, mode));
+/// A stream that is sealed by the hashes of its lines.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedStream<'a> {
+    /// The file, relative to the directory that it is looked up in.
+    pub file: &'a str,
+    /// The stream's name, which the seal carries.
+    pub name: &'a str,
+    /// Whether its lines are sealed, or the whole file as one.
+    pub lines: Lines,
+    /// The seal's mode; `None` for the stream file's own.
+    pub seal_mode: Option<u32>,
+}
+
+/// Seals `stream` in `root` for `session_id`: every complete line's hash in order, or the whole file as one line.
+pub fn seal_listed(root: &Path, stream: &ListedStream<'_>, session_id: &str, key: &HostKey) {
+    reported(stream.name, try_seal_listed(root, stream, session_id, key));
 }
 
 /// Seals the conversation record in `dir` (`…/<record>/<context-id>`) for `session_id`.
 pub fn seal_conversation(dir: &Path, session_id: &str, key: &HostKey) {
     let seal = || {
         let (record, context_id) = conversation_names(dir)?;
-        let stream = conversation_stream(&record, &context_id);
-        try_seal_listed(dir, CONVERSATION_FILE, &stream, Lines::Complete, session_id, key, Some(CONVERSATION_MODE))
+        let stream = ListedStream {
+            file: CONVERSATION_FILE,
+            name: &conversation_stream(&record, &context_id),
+            lines: Lines::Complete,
+            seal_mode: Some(CONVERSATION_MODE),
+        };
+        try_seal_listed(dir, &stream, session_id, key)
     };
     reported(&dir.display().to_string(), seal());
 }
@@ -125,7 +136,8 @@ pub fn seal_session_teardown(records_dir: &Path, session_id: &str, key: &HostKey
     }
     for (stream, lines) in [(EVAL_STREAM, Lines::Complete), (COMPLETION_STREAM, Lines::WholeFile)] {
         if std::fs::symlink_metadata(records_dir.join(stream)).is_ok() {
-            seal_listed(records_dir, stream, stream, lines, session_id, key, None);
+            let stream = ListedStream { file: stream, name: stream, lines, seal_mode: None };
+            seal_listed(records_dir, &stream, session_id, key);
         }
     }
     for conversation in take_appended(records_dir) {
@@ -158,27 +170,29 @@ pub(crate) fn write_seal(root: &Path, stream_file: &str, seal: &Seal, mode: Opti
 
 fn try_seal_listed(
     root: &Path,
-    stream_file: &str,
-    stream: &str,
-    lines: Lines,
+    stream: &ListedStream<'_>,
     session_id: &str,
     key: &HostKey,
-    mode: Option<u32>,
 ) -> Result<(), SealingError> {
-    let path = root.join(stream_file);
+    let path = root.join(stream.file);
     let io = |cause| SealingError::Io { path: path.clone(), cause };
-    let Some(file) = open(root, stream_file)? else { return Err(io(io::ErrorKind::NotFound.into())) };
+    let Some(file) = open(root, stream.file)? else { return Err(io(io::ErrorKind::NotFound.into())) };
     let handle = file.try_clone().map_err(io)?;
     let bytes = read_all(file).map_err(io)?;
-    let hashes = line_hashes(&bytes, lines);
-    if lines == Lines::Complete
-        && let Some(old) = read_seal(root, stream_file)?
+    let hashes = line_hashes(&bytes, stream.lines);
+    if stream.lines == Lines::Complete
+        && let Some(old) = read_seal(root, stream.file)?
     {
-        check_continues(&old, stream, key, &hashes, &bytes, &path)?;
+        if !key.made(&old, stream.name) {
+            return Err(SealingError::ForeignSeal(path));
+        }
+        if !continues(&old, &hashes) && !was_truncated_by_policy(stream.name, &bytes) {
+            return Err(SealingError::SealedLinesLost(path));
+        }
     }
     handle.sync_data().map_err(io)?;
     let seal = key.seal(SealDraft {
-        stream: stream.into(),
+        stream: stream.name.into(),
         chain: ChainKind::Listed,
         session_id: session_id.into(),
         lines: hashes.len() as u64,
@@ -187,33 +201,23 @@ fn try_seal_listed(
         sealed_at: now_ms(),
         conversation: None,
     })?;
-    write_seal(root, stream_file, &seal, mode)
+    write_seal(root, stream.file, &seal, stream.seal_mode)
 }
 
-/// A new seal must not cover up that sealed lines are gone: the file still begins with them, unless its header says that
-/// it was truncated by policy.
-fn check_continues(
-    old: &Seal,
-    stream: &str,
-    key: &HostKey,
-    hashes: &[LineHash],
-    bytes: &[u8],
-    path: &Path,
-) -> Result<(), SealingError> {
-    let public = key.public_key();
-    let ours = old.draft.stream == stream
-        && old.key_id == public.key_id()
-        && public.verifies_raw(old.draft.signed_message().as_bytes(), &old.signature);
-    if !ours {
-        return Err(SealingError::ForeignSeal(path.into()));
-    }
-    let sealed = old.draft.line_hashes.as_deref().unwrap_or_default();
+/// Whether a file whose lines have these hashes still begins with the lines that `old` covers. A new seal must not cover up
+/// that sealed lines are gone.
+///
+/// Only what is signed tells: the number of lines and their head. The list of hashes can be taken out of a seal without
+/// its signature becoming a bad one.
+fn continues(old: &Seal, hashes: &[LineHash]) -> bool {
+    let sealed = usize::try_from(old.draft.lines).ok().and_then(|lines| hashes.get(..lines));
+    sealed.is_some_and(|sealed| listed_head(sealed) == old.draft.head)
+}
+
+/// Whether this is a conversation record whose header says that it was truncated. Nothing else ever is.
+fn was_truncated_by_policy(stream: &str, bytes: &[u8]) -> bool {
     let first_line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    if hashes.starts_with(sealed) || is_truncated_record(first_line) {
-        Ok(())
-    } else {
-        Err(SealingError::SealedLinesLost(path.into()))
-    }
+    stream.starts_with(CONVERSATION_STREAM_PREFIX) && is_truncated_record(first_line)
 }
 
 fn line_hashes(bytes: &[u8], lines: Lines) -> Vec<LineHash> {

@@ -46,7 +46,7 @@ fn open(case: &Case) -> DirectoryRecord {
 fn check<S: RecordSource<Error = DirectoryError>>(case: &Case, source: &mut S) -> RecordReport {
     let keys = case.arguments.public_keys();
     let session = case.arguments.session.as_deref();
-    let expectation = RecordExpectation { records_dir: &case.arguments.records, session, keys: &keys };
+    let expectation = RecordExpectation { records_dir: &case.arguments.records, session, head: None, keys: &keys };
     verify_record(source, &expectation).unwrap()
 }
 
@@ -92,5 +92,9 @@ impl StreamBytes for Blocks {
     fn read(&mut self, block: &mut [u8]) -> Result<usize, DirectoryError> {
         let size = self.size.min(block.len());
         self.stream.read(&mut block[..size])
+    }
+
+    fn read_again(&mut self, offset: u64, block: &mut [u8]) -> Result<usize, DirectoryError> {
+        self.stream.read_again(offset, block)
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mur_seal::{
-    DirectoryError, DirectoryRecord, Expectation, Found, Place, RecordExpectation, RecordReport, RecordSource,
+    Code, DirectoryError, DirectoryRecord, Expectation, Found, Place, RecordExpectation, RecordReport, RecordSource,
     StreamBytes, Verdict, verify_inline, verify_record, verify_session_records,
 };
 use mur_testdata::{RECORD_DIR, RecordBuilder, SESSION, Tree, case, in_record};
@@ -229,7 +229,7 @@ fn a_large_stream_reads_the_same_on_any_number_of_threads() {
         for jobs in [1, 3] {
             let jobs = NonZeroUsize::new(jobs).unwrap();
             let mut source = DirectoryRecord::open(directory.path(), None).unwrap().with_jobs(jobs);
-            let expectation = RecordExpectation { records_dir: "", session: Some(SESSION), keys: &keys };
+            let expectation = RecordExpectation { records_dir: "", session: Some(SESSION), head: None, keys: &keys };
             let trace = verify_record(&mut source, &expectation).unwrap().streams.swap_remove(0);
             assert_eq!(trace, expected, "{jobs} threads");
         }
@@ -278,6 +278,10 @@ impl<S: StreamBytes<Error = DirectoryError>> StreamBytes for GrowingStream<S> {
         let size = block.len().min(100);
         self.stream.read(&mut block[..size])
     }
+
+    fn has_grown(&mut self) -> Result<bool, DirectoryError> {
+        self.stream.has_grown()
+    }
 }
 
 #[test]
@@ -286,10 +290,11 @@ fn a_file_that_grows_while_it_is_read_is_judged_by_one_length() {
     let record = directory.path().join(RECORD_DIR);
     let source = DirectoryRecord::open(&record, None).unwrap();
     let keys = host_keys();
-    let expectation = RecordExpectation { records_dir: "", session: None, keys: &keys };
+    let expectation = RecordExpectation { records_dir: "", session: None, head: None, keys: &keys };
     let mut growing = Growing { source, trace: record.join("trace.jsonl") };
     let trace = verify_record(&mut growing, &expectation).unwrap().streams.swap_remove(0);
     assert_eq!((trace.verdict, trace.lines), (Verdict::Verified, 5), "{trace:?}");
+    assert_eq!(trace.findings.iter().map(|found| found.code).collect::<Vec<_>>(), [Code::BeingWritten]);
     let trace = check(directory.path()).unwrap().streams.swap_remove(0);
     assert_eq!(trace.verdict, Verdict::Unsealed, "{trace:?}");
 }
