@@ -189,7 +189,11 @@ impl Seal {
     /// hash are malformed. A format or an algorithm of the future is told apart from a damaged seal.
     pub fn parse(bytes: &[u8]) -> Result<Self, SealError> {
         match serde_json::from_slice::<Object<Members>>(bytes) {
-            Ok(Object(members)) => members.seal(),
+            // The parser passes over the texts of unknown members without looking at their bytes.
+            Ok(Object(members)) => match core::str::from_utf8(bytes) {
+                Ok(_) => members.seal(),
+                Err(error) => Err(not_utf8(error.valid_up_to() as u64)),
+            },
             Err(error) => Err(refusal(&error, serde_json::from_slice(bytes))),
         }
     }
@@ -306,6 +310,11 @@ impl Members {
             members_signature: self.members_signature.map(|text| signature("members_signature", &text)).transpose()?,
         })
     }
+}
+
+/// Why a file is not a seal whose members are all well typed.
+pub(crate) fn not_utf8(offset: u64) -> SealError {
+    SealError::Malformed(format!("it is not UTF-8 text: byte {offset}, counted from 0, fits into no character"))
 }
 
 /// Why a file is not a seal. Members may mean something else in another format, so nothing but its names is looked at

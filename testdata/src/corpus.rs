@@ -203,8 +203,12 @@ fn check(tree: &Tree, conversations: Option<&str>, arguments: &Arguments) -> Rec
         None => PublicKey::from_hex(name).unwrap_or_else(|error| panic!("{name}: {error}")),
     };
     let keys: Vec<PublicKey> = arguments.keys.iter().map(key).collect();
-    let expectation =
-        RecordExpectation { records_dir: &arguments.records, session: arguments.session.as_deref(), head: None, keys: &keys };
+    let expectation = RecordExpectation {
+        records_dir: &arguments.records,
+        session: arguments.session.as_deref(),
+        head: None,
+        keys: &keys,
+    };
     let Ok(report) = verify_record(&mut tree.record(RECORD_DIR, conversations), &expectation);
     report
 }

@@ -25,12 +25,14 @@
 //! | `vectors` | the test vectors |
 //! | `cases` | every case, with what the rules say of it |
 //! | `corpus` | the files: computing, comparing, writing, reading |
+//! | [`matrix`] | every way to tamper with a record, and what an auditor sees of it |
 
 #![forbid(unsafe_code)]
 
 mod cases;
 mod corpus;
 mod fixed;
+pub mod matrix;
 mod record;
 mod session;
 mod tree;

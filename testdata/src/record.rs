@@ -249,7 +249,8 @@ mod tests {
             .completion("{}")
             .build();
         let keys = [host_key().public_key().clone()];
-        let expectation = RecordExpectation { records_dir: RECORD_DIR, session: Some(SESSION), head: None, keys: &keys };
+        let expectation =
+            RecordExpectation { records_dir: RECORD_DIR, session: Some(SESSION), head: None, keys: &keys };
         let Ok(report) = verify_record(&mut record.record(RECORD_DIR, Some(CONVERSATIONS_DIR)), &expectation);
         let verdicts: Vec<Verdict> = report.streams.iter().map(|stream| stream.verdict).collect();
         assert_eq!(verdicts, [Verdict::Verified; 4], "{report:?}");

@@ -7,7 +7,7 @@
 use std::io::{self, BufReader, Read, Seek};
 
 use crate::hash::LineHash;
-use crate::seal::{Members, Object, Seal, SealError, refusal};
+use crate::seal::{Members, Object, Seal, SealError, not_utf8, refusal};
 
 /// Bytes that are read at once.
 const BLOCK: usize = 64 * 1024;
@@ -21,27 +21,83 @@ const LONGEST_BEGINNING: usize = 16 * 1024;
 
 /// [`Seal::parse`] of what `file` holds. Of a seal that lists many hashes only those are kept, 32 bytes each.
 pub(crate) fn parse(mut file: impl Read + Seek) -> io::Result<Result<Seal, SealError>> {
-    let mut apart = HashesApart::of(&mut file);
+    let mut text = Text::of(&mut file);
+    let mut apart = HashesApart::of(&mut text);
     match serde_json::from_reader::<_, Object<Members>>(&mut apart) {
         Ok(Object(mut members)) => {
             if let Some(rest) = members.line_hashes.take() {
                 apart.hashes.extend(rest);
                 members.line_hashes = Some(apart.hashes);
             }
-            return Ok(members.seal());
+            return Ok(text.judge(members));
         }
         Err(error) if error.is_io() => return Err(error.into()),
         Err(_) => {}
     }
     drop(apart);
     file.rewind()?;
-    let error = match serde_json::from_reader::<_, Object<Members>>(BufReader::with_capacity(BLOCK, &mut file)) {
-        Ok(Object(members)) => return Ok(members.seal()),
+    let mut text = Text::of(&mut file);
+    let error = match serde_json::from_reader::<_, Object<Members>>(BufReader::with_capacity(BLOCK, &mut text)) {
+        Ok(Object(members)) => return Ok(text.judge(members)),
         Err(error) if error.is_io() => return Err(error.into()),
         Err(error) => error,
     };
     file.rewind()?;
     Ok(Err(refusal(&error, serde_json::from_reader(BufReader::with_capacity(BLOCK, file)))))
+}
+
+/// Passes bytes on, and finds out whether they are UTF-8: the parser passes over the texts of unknown members without
+/// looking at their bytes.
+struct Text<R> {
+    input: R,
+    /// Bytes before those in `cut`, all of them whole characters.
+    whole: u64,
+    /// The beginning of a character that was not passed on to its end.
+    cut: Vec<u8>,
+    /// Where the first byte stands that fits into no character.
+    wrong: Option<u64>,
+}
+
+impl<R> Text<R> {
+    fn of(input: R) -> Self {
+        Text { input, whole: 0, cut: Vec::new(), wrong: None }
+    }
+
+    /// The seal that the members make, once the parser has read all of the text.
+    fn judge(&self, members: Members) -> Result<Seal, SealError> {
+        self.wrong.map_or_else(|| members.seal(), |offset| Err(not_utf8(offset)))
+    }
+
+    fn look(&mut self, mut bytes: &[u8]) {
+        while self.wrong.is_none() && !bytes.is_empty() {
+            let looked_at = if self.cut.is_empty() {
+                std::mem::take(&mut bytes)
+            } else {
+                // Byte by byte, so that no more is kept than one character.
+                let (next, rest) = bytes.split_at(1);
+                bytes = rest;
+                self.cut.extend_from_slice(next);
+                &std::mem::take(&mut self.cut)
+            };
+            let Err(error) = std::str::from_utf8(looked_at) else {
+                self.whole += looked_at.len() as u64;
+                continue;
+            };
+            self.whole += error.valid_up_to() as u64;
+            match error.error_len() {
+                Some(_) => self.wrong = Some(self.whole),
+                None => self.cut = looked_at[error.valid_up_to()..].to_vec(),
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Text<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.look(&buffer[..read]);
+        Ok(read)
+    }
 }
 
 /// Passes a seal's text on, its list of hashes left empty.
@@ -222,16 +278,49 @@ mod tests {
     }
 
     /// What is read of a text in both ways. Of an error, all but the column: the parser counts it differently in a stream.
-    fn in_both_ways(text: &str) -> [Result<Seal, String>; 2] {
-        [parse(Cursor::new(text)).unwrap(), Seal::parse(text.as_bytes())].map(|parsed| {
+    fn in_both_ways(text: &[u8]) -> [Result<Seal, String>; 2] {
+        [parse(Cursor::new(text)).unwrap(), Seal::parse(text)].map(|parsed| {
             let without_column = |text: String| text.split(" at line ").next().unwrap_or_default().to_owned();
             parsed.map_err(|error| without_column(error.to_string()))
         })
     }
 
     fn assert_parsed_alike(text: &str) {
-        let [long, short] = in_both_ways(text);
+        let [long, short] = in_both_ways(text.as_bytes());
         assert_eq!(long, short, "{text}");
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf8_is_no_seal_wherever_the_parser_does_not_look() {
+        let text = seal_of(3);
+        let (start, rest) = text.split_at(text.find("\"head\"").unwrap());
+        for wrong in
+            [&b"\xba"[..], b"\xc3", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe6\x97", b"\xf0\x9f\x98"]
+        {
+            for before in ["", "日本", "é"] {
+                let start = format!("{start}\"x\":\"{before}");
+                let text = [start.as_bytes(), wrong, b"\",", rest.as_bytes()].concat();
+                let told = format!("it is not UTF-8 text: byte {}, counted from 0,", start.len());
+                for read in in_both_ways(&text) {
+                    assert!(read.as_ref().is_err_and(|error| error.contains(&told)), "{read:?}");
+                }
+            }
+        }
+        let [long, short] = in_both_ways(format!("{start}\"x\":\"日本é😀\",{rest}").as_bytes());
+        assert!(long.is_ok() && long == short, "{long:?}");
+    }
+
+    #[test]
+    fn a_text_is_looked_at_alike_however_it_is_cut() {
+        for text in [&b"a\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80b"[..], b"\xe6\x97", b"\xe6\x97a", b"ab\xf0\x9f\x98\xffcd"]
+        {
+            let expected = std::str::from_utf8(text).err().filter(|error| error.error_len().is_some());
+            for size in 1..=text.len() {
+                let mut looked = Text::of(io::empty());
+                text.chunks(size).for_each(|bytes| looked.look(bytes));
+                assert_eq!(looked.wrong, expected.map(|error| error.valid_up_to() as u64), "{size}: {text:?}");
+            }
+        }
     }
 
     #[test]
@@ -298,7 +387,7 @@ mod tests {
             let at = at.index(text.len());
             let end = (at + removed).min(text.len());
             let changed = format!("{}{put}{}", &text[..at], &text[end..]);
-            let [long, short] = in_both_ways(&changed);
+            let [long, short] = in_both_ways(changed.as_bytes());
             prop_assert_eq!(long, short, "{}", changed);
         }
     }
