@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::{append, directory, full_disk, host_key, killed, opening};
+use crate::{append, directory, full_disk, host_key, hostile_host, killed, load, opening};
 
 const PART: &str = "MUR_SEAL_TEST_PART";
 const PATH: &str = "MUR_SEAL_TEST_PATH";
@@ -67,6 +67,9 @@ fn plays_the_part_that_it_is_given() {
         "hold the lock" => opening::hold_the_lock(&path),
         "load the key" => host_key::load_the_key(&path),
         "read without permission" => directory::read_without_permission(&path),
+        "append with threads" => load::append_with_threads(&path, &name),
+        "seal without permission" => hostile_host::seal_without_permission(&path),
+        "fill a small disk" => full_disk::append_until_the_disk_is_full(&path),
         "fill the disk" => full_disk::append_at_every_limit(&path),
         unknown => panic!("no such part: {unknown}"),
     }

@@ -183,7 +183,7 @@ fn is_checked(path: &str) -> bool {
 
 fn check_record(tree: &Tree) -> RecordReport {
     let keys = host_keys();
-    let expectation = RecordExpectation { records_dir: RECORD_DIR, session: None, keys: &keys };
+    let expectation = RecordExpectation { records_dir: RECORD_DIR, session: None, head: None, keys: &keys };
     let report: Result<RecordReport, Infallible> =
         verify_record(&mut tree.record(RECORD_DIR, Some(CONVERSATIONS_DIR)), &expectation);
     report.unwrap()

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mur_seal::{Appenders, ChainError, InlineChain, Verdict};
+use mur_seal::{Appenders, ChainError, InlineChain, SealingError, TRACE_STREAM, Verdict, read_seal};
+use mur_testdata::{CLOCK_MS, SESSION};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::child;
@@ -19,6 +20,72 @@ fn an_append_cut_short_anywhere_loses_nothing() {
     command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
     child::with_part(&mut command, "fill the disk", records.path().as_os_str(), "");
     child::wait_for_success(command.spawn().unwrap());
+}
+
+/// A file system of its own, in a mount namespace of its own, that holds no more than a few pages.
+#[test]
+fn a_disk_that_is_full_loses_nothing_and_leaves_the_last_seal() {
+    let records = Records::new();
+    let disk = records.file("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = |then: &str| {
+        let mut command = Command::new("unshare");
+        let script = format!("mount -t tmpfs -o size=64k none '{}' && {then}", disk.display());
+        command.args(["--map-root-user", "--mount", "sh", "-c", &script]);
+        command
+    };
+    if !mounted("true").output().is_ok_and(|probe| probe.status.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    }
+    let mut command = mounted("exec \"$0\" \"$@\"");
+    command.arg(std::env::current_exe().unwrap());
+    child::with_part(&mut command, "fill a small disk", disk.as_os_str(), "");
+    child::wait_for_success(command.spawn().unwrap());
+}
+
+pub(crate) fn append_until_the_disk_is_full(directory: &Path) {
+    let is_full = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::StorageFull;
+    let key = mur_testdata::host_key();
+    let seal = |chain: &InlineChain| chain.seal(directory, TRACE_STREAM, SESSION, &key, CLOCK_MS, None);
+    for appenders in [Appenders::Sole, Appenders::Shared] {
+        let chain = InlineChain::open(&directory.join(TRACE_STREAM), quiet(appenders)).unwrap();
+        chain.append(&event("host", 0)).unwrap();
+        let sealed = seal(&chain).unwrap();
+        // Room that can be made again.
+        let filler = directory.join("filler");
+        fs::write(&filler, [0; 20_000]).unwrap();
+        let mut written = vec![0];
+        let refused = loop {
+            match chain.append(&event("host", written.len())) {
+                Ok(_) => written.push(written.len()),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(&refused, ChainError::Io { cause, .. } if is_full(cause)), "{refused}");
+        for _ in 0..3 {
+            chain.append(&event("host", written.len())).unwrap_err();
+            let refused = seal(&chain).unwrap_err();
+            let full = matches!(&refused, SealingError::Io { cause, .. } if is_full(cause));
+            assert!(full || matches!(refused, SealingError::TornEnd(_)), "{refused}");
+            assert_eq!(read_seal(directory, TRACE_STREAM).unwrap().unwrap().draft.lines, sealed.lines);
+            assert_holds(directory, Verdict::Unsealed);
+        }
+
+        fs::remove_file(filler).unwrap();
+        chain.append(&event("host", written.len())).unwrap();
+        written.push(written.len());
+        seal(&chain).unwrap();
+        assert_holds(directory, Verdict::Verified);
+        assert_eq!(chain.tampering(), None);
+        let trace = fs::read_to_string(directory.join(TRACE_STREAM)).unwrap();
+        let kept = numbers(&trace.lines().map(String::from).collect::<Vec<_>>(), "host");
+        assert!(contains_in_order(&kept, &written), "{kept:?} {written:?}");
+        let names: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "nothing else is left behind: {names:?}");
+        drop(chain);
+        names.iter().for_each(|name| fs::remove_file(directory.join(name)).unwrap());
+    }
 }
 
 pub(crate) fn append_at_every_limit(directory: &Path) {

@@ -119,6 +119,19 @@ fn a_file_that_is_no_seed_is_refused_and_never_replaced() {
 }
 
 #[test]
+fn a_public_key_in_the_private_keys_place_is_refused_and_nothing_is_replaced() {
+    let public = mur_testdata::host_key().public_key().to_hex();
+    for published in [format!("{public}\n"), public.clone(), format!(" {}\r\n", public.to_uppercase())] {
+        let home = home_with_seed(&format!("{public}\n"));
+        fs::write(public_key_path(home.path()), &published).unwrap();
+        let error = refusal(home.path());
+        assert!(error.contains("record-seal.key: it holds the public key, the same as record-seal.pub"), "{error}");
+        assert_eq!(fs::read_to_string(private_key_path(home.path())).unwrap(), format!("{public}\n"));
+        assert_eq!(fs::read_to_string(public_key_path(home.path())).unwrap(), published);
+    }
+}
+
+#[test]
 fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
     let outside = home_with_seed(&format!("{SEED}\n"));
     let place = |make: &dyn Fn(&Path)| {

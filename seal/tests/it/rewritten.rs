@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mur_seal::{
-    Appenders, ChainError, ChainHead, InlineChain, LineHash, SealingError, TAMPERED_EVENT, TRACE_STREAM, Tampering,
-    Verdict, line_hash, link, seal_inline, seal_session_end, seal_session_teardown,
+    Appenders, ChainError, ChainHead, InlineChain, LineHash, SealDraft, SealingError, TAMPERED_EVENT, TRACE_STREAM,
+    Tampering, Verdict, line_hash, link, seal_inline, seal_session_end, seal_session_teardown,
 };
 use mur_testdata::{RecordBuilder, SESSION};
 
@@ -288,6 +288,43 @@ fn a_file_cut_back_to_its_last_seal_at_about_the_length_that_it_has_is_never_ver
             fs::write(records.trace(), &sealed).unwrap();
             assert!(matches!(records.seal(&chain), Err(SealingError::Rewritten(_))));
             records.assert_trace(Verdict::Changed);
+        }
+    }
+}
+
+/// What another process of the session appended and sealed, and what was then taken away, this one need not have seen.
+#[test]
+fn a_seal_of_another_process_is_not_replaced_once_the_lines_that_it_covers_are_gone() {
+    for (keep, add, refused) in [(5, 0, false), (5, 1, false), (2, 0, true), (2, 1, true), (2, 3, true), (2, 5, true)] {
+        let records = Records::new();
+        let chain = records.chain(Appenders::Shared);
+        for number in 1..=2 {
+            chain.append(&event("host", number)).unwrap();
+        }
+        let mut others = records.bytes();
+        let mut head = chain.head().unwrap().head;
+        for number in 3..=5 {
+            let line = link(&event("other", number), &head, None).unwrap();
+            head = line_hash(line.as_bytes());
+            others.extend(format!("{line}\n").bytes());
+        }
+        let draft = SealDraft { lines: 5, head, ..RecordBuilder::new().trace_draft() };
+        let seal = records.key.seal(draft).unwrap().to_file();
+        fs::write(records.seal_file(), &seal).unwrap();
+        let kept: Vec<u8> = others.split_inclusive(|&byte| byte == b'\n').take(keep).flatten().copied().collect();
+        fs::write(records.trace(), kept).unwrap();
+        for number in 0..add {
+            chain.append(&event("host", number)).unwrap();
+        }
+        assert_eq!(chain.tampering(), None);
+        let sealed = records.seal(&chain);
+        if refused {
+            assert!(matches!(sealed, Err(SealingError::SealedLinesLost(_))), "{keep} + {add}: {sealed:?}");
+            assert_eq!(fs::read_to_string(records.seal_file()).unwrap(), seal, "{keep} + {add}");
+            records.assert_trace(Verdict::Changed);
+        } else {
+            sealed.unwrap();
+            records.assert_trace(Verdict::Verified);
         }
     }
 }

@@ -5,9 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use mur_seal::{
-    Appenders, COMPLETION_STREAM, EVAL_STREAM, Lines, Seal, SealError, TRACE_STREAM, Verdict, appended_conversation,
-    note_conversation_append, read_seal, seal_conversation, seal_inline, seal_listed, seal_session_end,
-    seal_session_teardown, verify_session_records,
+    Appenders, COMPLETION_STREAM, EVAL_STREAM, Lines, ListedStream, Seal, SealError, TRACE_STREAM, Verdict,
+    appended_conversation, note_conversation_append, read_seal, seal_conversation, seal_inline, seal_listed,
+    seal_session_end, seal_session_teardown, verify_session_records,
 };
 use mur_testdata::{
     CONVERSATION_CONTEXT, CONVERSATION_RECORD, OTHER_SESSION, SESSION, completion, conversation_header,
@@ -16,17 +16,22 @@ use mur_testdata::{
 
 use crate::support::{Records, append_raw, event, host_keys, make_fifo, mode, set_mode};
 
+const SCORES: ListedStream<'static> =
+    ListedStream { file: EVAL_STREAM, name: EVAL_STREAM, lines: Lines::Complete, seal_mode: None };
+
 fn write_scores(records: &Records, text: &str) {
     fs::create_dir_all(records.file("hooks")).unwrap();
     fs::write(records.file(EVAL_STREAM), text).unwrap();
 }
 
 fn seal_scores(records: &Records) {
-    seal_listed(records.path(), EVAL_STREAM, EVAL_STREAM, Lines::Complete, SESSION, &records.key, None);
+    seal_listed(records.path(), &SCORES, SESSION, &records.key);
 }
 
 fn seal_outcome(records: &Records) {
-    seal_listed(records.path(), COMPLETION_STREAM, COMPLETION_STREAM, Lines::WholeFile, SESSION, &records.key, None);
+    let outcome =
+        ListedStream { file: COMPLETION_STREAM, name: COMPLETION_STREAM, lines: Lines::WholeFile, seal_mode: None };
+    seal_listed(records.path(), &outcome, SESSION, &records.key);
 }
 
 /// A conversation record in a conversations directory below the records directory's own.
@@ -210,11 +215,45 @@ fn scores_that_lost_sealed_lines_are_not_sealed_over() {
     }
 }
 
+/// `chain` and `line_hashes` are not what the signature covers: without them it is still a good one.
+#[test]
+fn a_seal_whose_list_was_taken_out_still_keeps_other_lines_from_being_sealed() {
+    let records = Records::new();
+    write_scores(&records, &eval_lines());
+    seal_scores(&records);
+    let mut seal: serde_json::Value =
+        serde_json::from_slice(&fs::read(records.file("hooks/eval.jsonl.seal")).unwrap()).unwrap();
+    seal["chain"] = "inline".into();
+    seal.as_object_mut().unwrap().remove("line_hashes");
+    for text in [eval_lines().replacen("pass", "fail", 1), String::new()] {
+        let seal = seal.to_string() + "\n";
+        fs::write(records.file("hooks/eval.jsonl.seal"), &seal).unwrap();
+        write_scores(&records, &text);
+        seal_scores(&records);
+        seal_session_teardown(records.path(), SESSION, &records.key);
+        assert_eq!(fs::read_to_string(records.file("hooks/eval.jsonl.seal")).unwrap(), seal);
+        assert_eq!(records.check_stream(EVAL_STREAM).verdict, Verdict::Changed);
+    }
+}
+
+/// Conversations may be truncated by policy, and say so in their header; scores may not.
+#[test]
+fn scores_that_begin_like_a_truncated_conversation_are_not_sealed_over() {
+    let records = Records::new();
+    write_scores(&records, &eval_lines());
+    seal_scores(&records);
+    let seal = fs::read(records.file("hooks/eval.jsonl.seal")).unwrap();
+    write_scores(&records, &conversation_header(Some(2)));
+    seal_scores(&records);
+    assert_eq!(fs::read(records.file("hooks/eval.jsonl.seal")).unwrap(), seal);
+    assert_eq!(records.check_stream(EVAL_STREAM).verdict, Verdict::Changed);
+}
+
 #[test]
 fn another_hosts_seal_of_scores_is_left_alone() {
     let records = Records::new();
     write_scores(&records, &eval_lines());
-    seal_listed(records.path(), EVAL_STREAM, EVAL_STREAM, Lines::Complete, SESSION, &other_key(), None);
+    seal_listed(records.path(), &SCORES, SESSION, &other_key());
     let seal = fs::read(records.file("hooks/eval.jsonl.seal")).unwrap();
     seal_scores(&records);
     assert_eq!(fs::read(records.file("hooks/eval.jsonl.seal")).unwrap(), seal);
