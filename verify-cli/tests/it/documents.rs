@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use mur_seal::Verdict;
 use mur_testdata::{RecordBuilder, Tree, other_key};
 
-use crate::support::{KEY, Outcome, Scene, run, script, verified};
+use crate::support::{KEY, Outcome, Scene, changed, run, script, verified};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
@@ -137,16 +137,31 @@ fn the_readmes_table_of_exit_codes_is_the_programs() {
         assert!(readme.contains(&row), "{row}");
     }
     assert!(readme.contains(&format!("| {} | | it could not be checked", mur_seal::EXIT_ERROR)));
+    assert!(readme.contains(&format!("| {} | `verified` | ", mur_seal::EXIT_NOTED)));
+}
+
+#[test]
+fn every_option_and_command_is_in_the_guide() {
+    let guide = document("docs/verifying.md");
+    let help = Scene::new().run(["--help"]).out;
+    let words =
+        help.split_whitespace().filter(|word| word.starts_with("--")).map(|word| word.trim_end_matches([',', ';']));
+    let commands = ["explain", "completions", "man"].map(|command| format!("mur-verify {command}"));
+    for word in words.map(String::from).chain(commands) {
+        assert!(guide.contains(&word), "{word}");
+    }
 }
 
 #[test]
 fn every_member_of_a_report_is_documented() {
-    let format = document("docs/format.md");
-    let outcome = Scene::with(verified()).check(["record", "--json"]);
+    let guide = document("docs/verifying.md");
+    let outcome = Scene::with(changed()).check(["record", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
-    for object in [&report, &report["public_key"], &report["streams"][0]] {
+    let stream = &report["streams"][0];
+    let lists = [&stream["findings"], &report["not_checked"], &report["cannot_be_known"], &report["checked"]];
+    for object in [&report, &report["public_key"], stream].into_iter().chain(lists.map(|list| &list[0])) {
         for member in object.as_object().unwrap().keys() {
-            assert!(format.contains(member.as_str()), "{member}");
+            assert!(guide.contains(&format!("`{member}`")), "{member}");
         }
     }
 }

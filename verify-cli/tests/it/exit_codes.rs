@@ -1,6 +1,6 @@
 //! One verdict, one exit code; of several records the worst.
 
-use mur_seal::{EXIT_ABSENT, EXIT_CHANGED, EXIT_ERROR, EXIT_UNSEALED, EXIT_UNVERIFIABLE, EXIT_VERIFIED};
+use mur_seal::{EXIT_ABSENT, EXIT_CHANGED, EXIT_ERROR, EXIT_NOTED, EXIT_UNSEALED, EXIT_UNVERIFIABLE, EXIT_VERIFIED};
 
 use crate::support::{Scene, changed, unsealed, unverifiable, verified};
 
@@ -55,6 +55,43 @@ fn of_several_records_the_worst_counts_in_any_order() {
             }
         }
     }
+}
+
+/// A record with a note: nobody was asked for the conversation that its seal names.
+fn noted() -> mur_testdata::Tree {
+    let lines = mur_testdata::conversation_lines();
+    crate::support::script().conversation(&lines).seal_trace_pointing_at(4).build()
+}
+
+#[test]
+fn notes_count_when_they_are_told_to_and_rank_between_verified_and_absent() {
+    let scene = scene().and("noted", noted());
+    assert_eq!(scene.check(["noted/record"]).code, EXIT_VERIFIED);
+    let strict = scene.check(["--strict", "noted/record"]);
+    assert_eq!(strict.code, EXIT_NOTED, "{strict}");
+    assert!(strict.out.contains("\nverified, but with notes, which --strict counts against it: "), "{strict}");
+    assert_eq!(scene.check(["--strict", "verified/record"]).code, EXIT_VERIFIED);
+    for (records, code) in &FROM_BEST_TO_WORST[1..] {
+        assert_eq!(scene.check(["--strict", "noted/record", records]).code, *code, "{records}");
+    }
+    let several = scene.check(["--strict", "verified/record", "noted/record"]);
+    assert_eq!(several.code, EXIT_NOTED, "{several}");
+    assert!(several.out.contains("\n2 records: 2 verified; 1 of the verified with notes\n"), "{several}");
+    assert_eq!(scene.check(["--strict", "-q", "noted/record"]).said(), "");
+}
+
+#[test]
+fn a_head_that_was_noted_elsewhere_must_be_the_sealed_one() {
+    let scene = scene();
+    let head = crate::support::script().head().to_string();
+    assert_eq!(scene.check(["--head", &head, "verified/record"]).code, EXIT_VERIFIED);
+    // An older pair: four of the five lines, and the seal of them.
+    let older = mur_testdata::RecordBuilder::new().events(&mur_testdata::script_events()[..4]).seal_trace().build();
+    let scene = scene.and("older", older);
+    assert_eq!(scene.check(["older/record"]).code, EXIT_VERIFIED);
+    let told = scene.check(["--head", &head, "older/record"]);
+    assert_eq!(told.code, EXIT_CHANGED, "{told}");
+    assert!(told.out.contains("[head-not-as-told]"), "{told}");
 }
 
 #[test]

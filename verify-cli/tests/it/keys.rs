@@ -5,7 +5,7 @@ use std::process::Command;
 use mur_seal::{HostKey, PublicKey};
 use mur_testdata::{HOST_SEED, other_key};
 
-use crate::support::{KEY, OTHER_KEY, Outcome, Scene, script, verified};
+use crate::support::{KEY, OTHER_KEY, Outcome, Scene, script, unverifiable, verified};
 
 const PUBLIC: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 const INNER_SPACE: &str = "d75a980182b10ab7d54bfed3c964073a 0ee172f3daa62325af021a68f707511a";
@@ -196,6 +196,59 @@ fn one_bad_key_among_good_ones_is_an_error() {
         outcome.complains(2, &["--key missing.pub: there is no such file"]);
     }
     assert_eq!(scene.run(["record", "--key", KEY, "--key", KEY, "--key", OTHER_KEY]).code, 0);
+}
+
+#[test]
+fn every_pub_file_of_a_directory_is_a_key() {
+    let scene = Scene::new().and_directory("keys").and("this", verified()).and("last", unverifiable());
+    std::fs::rename(scene.path(KEY), scene.path("keys/b.pub")).unwrap();
+    std::fs::rename(scene.path(OTHER_KEY), scene.path("keys/a.pub")).unwrap();
+    scene.write("keys/README", "not a key, and not called like one");
+    let outcome = scene.run(["--keys", "keys", "this/record", "last/record"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    for from in ["(from keys/a.pub)", "(from keys/b.pub)"] {
+        assert!(outcome.out.contains(from), "{outcome}");
+    }
+    assert_eq!(scene.run(["--keys", "keys", "--key", PUBLIC, "this/record"]).code, 0);
+}
+
+#[test]
+fn a_directory_of_keys_is_taken_whole_or_not_at_all() {
+    let scene = Scene::with(verified()).and_directory("empty").and_directory("mixed");
+    scene.write("empty/record-seal.key", private_hex());
+    scene.write("mixed/a.pub", PUBLIC);
+    let mut told = String::new();
+    let mut refuse = |directory: &str| {
+        let outcome = scene.run(["--keys", directory, "--key", KEY, "record"]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{outcome}");
+        told.push_str(&outcome.err);
+    };
+    for directory in ["missing", KEY, "empty"] {
+        refuse(directory);
+    }
+    let path = scene.path("mixed/b.pub");
+    std::fs::write(&path, PEM).unwrap();
+    refuse("mixed");
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("a.pub", &path).unwrap();
+    refuse("mixed");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    refuse("mixed");
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::write(&path, private_hex()).unwrap();
+    scene.write("mixed/record-seal.pub", PUBLIC);
+    refuse("mixed");
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_seal_by_an_unknown_key_names_that_key() {
+    let scene = Scene::with(unverifiable()).and_directory("keys");
+    scene.write("keys/this-year.pub", PUBLIC);
+    let outcome = scene.run(["--keys", "keys", "record"]);
+    assert_eq!(outcome.code, 4, "{outcome}");
+    assert!(outcome.out.contains(&format!("sealed by key {}", other_key().key_id())), "{outcome}");
 }
 
 #[test]

@@ -103,6 +103,16 @@ fn a_host_that_refuses_threads_gets_its_verdict_from_one() {
     assert_eq!(outcome.code, 0, "{outcome}");
 }
 
+#[test]
+fn a_host_that_refuses_threads_gets_the_verdicts_of_many_records_from_one() {
+    let scene = Scene::new().and("tree/a", crate::support::verified()).and("tree/b", crate::support::changed());
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 500000 && exec \"$0\" \"$@\"", PROGRAM, "-r", "tree", "--jobs", "4", "--key", KEY]);
+    command.env("RUST_MIN_STACK", "1000000000").current_dir(scene.path(""));
+    let outcome = run(command);
+    assert!(outcome.code == 1 && outcome.out.contains("\n2 records: 1 verified, 1 changed\n"), "{outcome}");
+}
+
 /// Writes a trace line by line. Nothing of it is kept.
 struct Trace {
     file: BufWriter<File>,

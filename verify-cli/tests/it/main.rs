@@ -5,6 +5,9 @@
 //! | `corpus` | the committed records: each reads as the report beside it says |
 //! | `exit_codes` | one verdict, one code; of several records the worst |
 //! | `usage` | help, version, and arguments that make no sense |
+//! | `explain` | what words mean, the manual page, completions |
+//! | `recursive` | records in trees of directories |
+//! | `follow` | a record that is verified while it is written |
 //! | `keys` | what is a public key, what is not, and that no private one is ever repeated |
 //! | `human` | the text that is pasted into a report |
 //! | `json` | the report that programs read |
@@ -14,6 +17,7 @@
 //! | `escapes` | text of a record that would steer a terminal |
 //! | `growing` | a record that is written while it is read |
 //! | `large` | memory that does not grow with a record |
+//! | `matrix` | every cell of the tamper matrix |
 //! | `documents` | what the documents say can be run is run, and what they link to is there |
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test does not expect ends it")]
@@ -22,13 +26,17 @@ mod corpus;
 mod documents;
 mod escapes;
 mod exit_codes;
+mod explain;
+mod follow;
 mod growing;
 mod human;
 mod json;
 mod keys;
 #[cfg(target_os = "linux")]
 mod large;
+mod matrix;
 mod places;
+mod recursive;
 mod streams;
 mod support;
 #[cfg(target_os = "linux")]

@@ -44,6 +44,19 @@ fn a_reader_that_has_gone_is_no_error_and_changes_no_exit_code() {
 }
 
 #[test]
+fn a_record_is_not_followed_for_a_reader_that_has_gone() {
+    // Its session never ends, so nothing else would end it.
+    let scene = scene();
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut command = scene.command(["--key", KEY, "--follow", "unsealed/record"]);
+    let mut child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    let status = wait(&mut child);
+    let err = io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!((status.code(), err.as_str()), (Some(3), ""));
+}
+
+#[test]
 fn help_for_a_reader_that_has_gone_is_no_error() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);

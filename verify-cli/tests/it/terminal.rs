@@ -26,7 +26,7 @@ fn progress_of_many_records_is_shown_where_a_person_watches_and_taken_away_again
     let scene = Scene::with(verified());
     let (mut screen, terminal) = terminal();
     let many = std::iter::repeat_n("record", 3000).chain(["missing"]);
-    let mut command = scene.command(["--key", KEY, "--json"].into_iter().chain(many));
+    let mut command = scene.command(["--key", KEY, "--format=jsonl"].into_iter().chain(many));
     let mut child = command.stdout(Stdio::piped()).stderr(terminal).spawn().unwrap();
     drop(command);
     let results = BufReader::new(child.stdout.take().unwrap());

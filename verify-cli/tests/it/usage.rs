@@ -31,7 +31,7 @@ fn the_version_is_a_result() {
 #[test]
 fn wrong_arguments_are_told_on_stderr_alone() {
     let scene = Scene::with(verified());
-    let wrong: [&[&str]; 10] = [
+    let wrong: [&[&str]; 20] = [
         &[],
         &["--key", KEY],
         &["record"],
@@ -41,6 +41,16 @@ fn wrong_arguments_are_told_on_stderr_alone() {
         &["--sesion", "ses_1", "--key", KEY, "record"],
         &["record", "--key"],
         &["--session", "a", "--session", "b", "--key", KEY, "record"],
+        &["--json", "--format", "jsonl", "--key", KEY, "record"],
+        &["--format", "xml", "--key", KEY, "record"],
+        &["--jobs", "0", "--key", KEY, "record"],
+        &["--head", "sha256:00", "--key", KEY, "record"],
+        &["--head", mur_seal::GENESIS, "--key", KEY, "record", "record"],
+        &["--head", mur_seal::GENESIS, "-r", "--key", KEY, "record"],
+        &["--follow", "-r", "--key", KEY, "record"],
+        &["--follow", "--key", KEY, "record", "record"],
+        &["--follow", "--json", "--key", KEY, "record"],
+        &["completions", "tcsh"],
         &["--unknown\u{1b}[31m\nverified\u{202e}", "--key", KEY, "record"],
     ];
     let mut told = String::new();
