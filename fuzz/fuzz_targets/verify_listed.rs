@@ -1,0 +1,5 @@
+//! Runs [`mur_fuzz::verify_listed`] on inputs that reach new code.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| mur_fuzz::verify_listed(input));
