@@ -60,7 +60,7 @@ impl Trace {
         let envelopes = Envelopes { session, ids: Arc::clone(&context.ids), clock: Arc::clone(&context.clock) };
         let root = EventId::mint(&*context.ids);
         let on_tampering = report_tampering(envelopes.clone(), root, log.clone());
-        let chain = InlineChain::open(&path, ChainOptions { appenders: Appenders::Sole, on_tampering })?;
+        let chain = InlineChain::open(&path, ChainOptions { on_tampering, ..ChainOptions::new(Appenders::Sole) })?;
         let head = chain.append(&envelopes.wrap(root, None, start.name(), &start)?)?;
         if head.lines != 1 {
             return Err(TraceError::NotEmpty);

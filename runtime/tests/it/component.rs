@@ -30,10 +30,10 @@ const MAX_PRINTED: usize = 1 << 20;
 
 /// What a run of the command came to.
 #[derive(Debug, PartialEq, Eq)]
-struct Ran {
-    code: u8,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 struct Host {
@@ -62,7 +62,7 @@ fn command() -> &'static Component {
 }
 
 /// Runs the command with `directory` to read, as `name`.
-async fn run(directory: &Path, name: &str, args: &[String]) -> Ran {
+pub(crate) async fn run(directory: &Path, name: &str, args: &[String]) -> Ran {
     let (stdout, stderr) = (MemoryOutputPipe::new(MAX_PRINTED), MemoryOutputPipe::new(MAX_PRINTED));
     let mut wasi = WasiCtx::builder();
     wasi.arg("mur-verify").args(args).stdout(stdout.clone()).stderr(stderr.clone());

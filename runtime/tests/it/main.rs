@@ -9,6 +9,8 @@
 mod component;
 mod guest;
 mod kill;
+mod load;
+mod matrix;
 mod run;
 mod signals;
 mod support;

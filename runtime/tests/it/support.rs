@@ -173,7 +173,7 @@ impl Project {
 
     /// How a record reads with this host's public key alone.
     pub(crate) fn check(&self, record: &Record) -> RecordReport {
-        mur_verify::check_record(&record.dir, &[self.public_key()], None, None).unwrap()
+        mur_verify::check_record(&record.dir, &[self.public_key()], Some(record.session()), None).unwrap()
     }
 
     /// Asserts that a record is verified, and has at least one line.

@@ -12,7 +12,7 @@ use crate::support::{Ended, Project, Record, walk};
 /// A public key that sealed nothing here.
 const OTHER_KEY: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
-/// A text without this host's key id, and with `…` for every time and duration.
+/// A text without this host's key id, and with `…` for every time, duration, line hash and byte offset.
 fn without_times(project: &Project, text: &str) -> String {
     let text = project.redacted(text).replace(&project.public_key().key_id().to_string(), "KEY");
     let lines: Vec<String> = text.lines().map(line_without_times).collect();
@@ -26,8 +26,14 @@ fn line_without_times(line: &str) -> String {
         let parts = word.split(['-', ':']);
         parts.clone().count() == 3 && parts.clone().all(is_number)
     };
+    let is_hash = |word: &str| {
+        let digits = word.trim_end_matches(',').strip_suffix('…').unwrap_or_default();
+        digits.len() == 12 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let is_offset = |word: &str| word.strip_suffix(':').is_some_and(|number| is_number(&number.replace(',', "")));
+    let varies = |word: &str| is_duration(word) || is_moment(word) || is_hash(word) || is_offset(word);
     let words: Vec<&str> = line.split(' ').collect();
-    let shown = words.iter().map(|word| if is_duration(word) || is_moment(word) { "…" } else { word });
+    let shown = words.iter().map(|word| if varies(word) { "…" } else { word });
     let shown = shown.collect::<Vec<_>>().join(" ");
     // How wide a duration is says how long it took: where one stands, columns are not kept.
     match words.iter().any(|word| is_duration(word)) {
@@ -59,6 +65,8 @@ fn verify_checks_the_newest_session_with_this_hosts_own_key_and_says_so() {
       hooks/eval.jsonl  absent        neither stream nor seal
       completion.json   absent        neither stream nor seal
     verified: checked with key KEY (this host's own, from ROOT/home/keys/record-seal.pub)
+      cannot be known: older-pair, record-missing, stream-removed, time, truth
+      what each of these means: mur-verify explain WORD
     ");
 }
 
@@ -70,10 +78,13 @@ fn verify_says_which_line_was_changed() {
     let ended = verify(&project, &[]).expect(1);
     insta::assert_snapshot!(without_times(&project, &ended.stdout), @r"
     ses_…  (PROJECT/workdir/ses_…)
-      trace.jsonl       changed       line 3 is not the line that line 4 follows
+      trace.jsonl       changed       line 3 is not the line that line 4 follows [line-changed]
+                        at byte … expected … found …
       hooks/eval.jsonl  absent        neither stream nor seal
       completion.json   absent        neither stream nor seal
     changed: checked with key KEY (this host's own, from ROOT/home/keys/record-seal.pub)
+      cannot be known: older-pair, record-missing, stream-removed, time, truth
+      what each of these means: mur-verify explain WORD
     ");
 }
 
@@ -83,10 +94,13 @@ fn verify_with_another_key_verifies_nothing() {
     let ended = verify(&project, &["--key", OTHER_KEY]).expect(4);
     insta::assert_snapshot!(without_times(&project, &ended.stdout), @r"
     ses_…  (PROJECT/workdir/ses_…)
-      trace.jsonl       unverifiable  sealed by key KEY, not by the key given (21fe31dfa154a261)
+      trace.jsonl       unverifiable  sealed by key KEY, not by the key given (21fe31dfa154a261) [key-unknown]
       hooks/eval.jsonl  absent        neither stream nor seal
       completion.json   absent        neither stream nor seal
     unverifiable: checked with key 21fe31dfa154a261 (given as text)
+      not checked: signature
+      cannot be known: older-pair, record-missing, stream-removed, time, truth
+      what each of these means: mur-verify explain WORD
     ");
 }
 
@@ -217,11 +231,13 @@ fn the_record_of_another_session_does_not_pass_for_the_one_that_was_named() {
     }
     insta::assert_snapshot!(without_times(&project, &said), @r"
     ses_…  (PROJECT/workdir/ses_…)
-      trace.jsonl       changed       the seal is that of another session, `ses_…`, and the record is that of `ses_…`
-                        note: its first line names session `ses_…`, not `ses_…`
+      trace.jsonl       changed       the seal is that of another session, `ses_…`, and the record is that of `ses_…` [seal-of-other-session]
+                        note: its first line names session `ses_…`, not `ses_…` [session-named-otherwise]
       hooks/eval.jsonl  absent        neither stream nor seal
       completion.json   absent        neither stream nor seal
     changed: checked with key KEY (this host's own, from ROOT/home/keys/record-seal.pub)
+      cannot be known: older-pair, record-missing, stream-removed, time, truth
+      what each of these means: mur-verify explain WORD
     ");
     verify(&project, &["@1", "--session", good.session()]).expect(0);
 }
