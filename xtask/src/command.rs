@@ -60,7 +60,8 @@ impl Command {
         self.prepare().stdin(std::process::Stdio::null()).output().map_err(|error| self.not_started(&error))
     }
 
-    fn prepare(&self) -> std::process::Command {
+    /// The command for whoever starts it otherwise.
+    pub(crate) fn prepare(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

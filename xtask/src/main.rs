@@ -10,11 +10,15 @@
 //! - [`guests`]: building components and laying them out (`guests`, `capsule`, the examples)
 //! - [`demo`]: a sealed run, checked three ways, then altered and checked again
 //! - [`checks`]: everything that has to pass (`test`)
+//! - [`bench`]: how fast checking and appending are
+//! - [`fuzz`]: the fuzz targets
 //! - [`table`]: aligned columns
 
+mod bench;
 mod checks;
 mod command;
 mod demo;
+mod fuzz;
 mod guests;
 mod table;
 mod toolchain;
@@ -35,6 +39,12 @@ Commands:
   demo               Runs a capsule, checks its sealed record in three ways, changes one byte of a
                      copy and checks again. Needs nothing but Rust; builds what is missing.
   test [STEP...]     Runs every check that a change has to pass, or the steps named.
+  bench [--quick] [--write]
+                     Measures checking and appending, beside other programs that read the same bytes.
+                     --quick: on small files; --write: puts the tables into docs/performance.md.
+  fuzz --smoke       Runs every fuzz target for a minute. Takes a nightly toolchain and cargo-fuzz.
+  fuzz TARGET [--minutes N]
+                     Runs one fuzz target, for half an hour unless told otherwise.
   guests             Builds the components (tools, capsules, test guests) into target/guests.
   capsule            Builds the check capsule into target/capsule/check-capsule.
   vectors [--check]  Writes the golden records and test vectors of testdata/ anew, or checks that
@@ -87,6 +97,14 @@ fn main() -> ExitCode {
         ["test", steps @ ..] => match checks::select(steps) {
             Ok(steps) => enter().and_then(|workspace| checks::run(&workspace, &steps)),
             Err(unknown) => return usage(&unknown),
+        },
+        ["bench", arguments @ ..] => match bench::options(arguments) {
+            Ok(options) => enter().and_then(|workspace| bench::run(&workspace, options)),
+            Err(problem) => return usage(&problem),
+        },
+        ["fuzz", arguments @ ..] => match fuzz::session(arguments) {
+            Ok(session) => enter().and_then(|_| fuzz::run(&session)),
+            Err(problem) => return usage(&problem),
         },
         ["guests"] => enter().and_then(|workspace| guests::build_and_list(&workspace)),
         ["capsule"] => enter().and_then(|workspace| guests::lay_out_check_capsule(&workspace)),
