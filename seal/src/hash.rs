@@ -47,6 +47,15 @@ impl LineHash {
     pub(crate) fn of_hasher(hasher: Sha256) -> Self {
         LineHash(hasher.finalize().into())
     }
+
+    /// Of the words that SHA-256 ends with.
+    pub(crate) fn of_words(words: &[u32; 8]) -> Self {
+        let mut bytes = [0; 32];
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_be_bytes();
+        }
+        LineHash(bytes)
+    }
 }
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";

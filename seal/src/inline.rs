@@ -4,42 +4,12 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::vec::Vec;
-
-use sha2::{Digest, Sha256};
 
 use crate::chain::{ChainState, LineRanges};
+use crate::digest::{LineDigest, LineDigests, PartialLine, Says, Wanted};
 use crate::finding::{Code, Finding, Findings};
-use crate::hash::{LineHash, line_hash};
-use crate::link::{LineEnd, Prev, TAIL_LEN};
-
-/// How a host's report of a rewritten file begins. The envelope of every event starts with its type.
-const TAMPERED_PREFIX: &[u8] = b"{\"event_type\":\"record_tampered\"";
-/// How the last event of a session begins.
-const END_PREFIX: &[u8] = b"{\"event_type\":\"session_end\"";
-
-/// What the beginning of a line says to those who check the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
-    /// That the host found the file rewritten.
-    Tampered,
-    /// That the session ended.
-    Ended,
-    Nothing,
-}
-
-impl Says {
-    #[inline]
-    fn of(line: &[u8]) -> Self {
-        if line.starts_with(TAMPERED_PREFIX) {
-            Says::Tampered
-        } else if line.starts_with(END_PREFIX) {
-            Says::Ended
-        } else {
-            Says::Nothing
-        }
-    }
-}
+use crate::hash::LineHash;
+use crate::link::Prev;
 
 /// What a walk over an inline chain found.
 #[derive(Debug, Clone)]
@@ -157,7 +127,7 @@ impl InlineWalker {
 
     /// Bytes fed since the last newline.
     pub fn torn_bytes(&self) -> u64 {
-        self.partial.len
+        self.partial.len()
     }
 
     /// Keeps the hash of line `line`, counted from 1: the line that a seal says is the last it covers. Line 0 is the
@@ -172,24 +142,26 @@ impl InlineWalker {
 
     /// Feeds the next bytes of the stream.
     pub fn update(&mut self, mut block: &[u8]) {
-        while let Some(end) = memchr::memchr(b'\n', block) {
-            let (line, rest) = block.split_at(end);
-            block = &rest[1..];
-            if self.partial.is_empty() {
-                self.push(&LineDigest::of(line));
-            } else {
-                self.partial.extend(line);
-                let whole = core::mem::replace(&mut self.partial, PartialLine::new());
-                self.push(&whole.digest());
-            }
+        if !self.partial.is_empty()
+            && let Some(end) = memchr::memchr(b'\n', block)
+        {
+            self.partial.extend(&block[..end]);
+            block = &block[end + 1..];
+            let whole = core::mem::replace(&mut self.partial, PartialLine::new());
+            self.push(&whole.digest());
         }
-        self.partial.extend(block);
+        // If that line is still not at its end, there is no newline here.
+        let mut lines = LineDigests::of(block, Wanted::Link);
+        for line in &mut lines {
+            self.push(&line);
+        }
+        self.partial.extend(lines.rest());
     }
 
     /// The end of the stream.
     pub fn finish(mut self) -> InlineWalk {
-        self.walk.torn_bytes = self.partial.len;
-        self.walk.torn_hash = (self.partial.len > 0).then(|| LineHash::of_hasher(self.partial.hasher));
+        self.walk.torn_bytes = self.partial.len();
+        self.walk.torn_hash = (!self.partial.is_empty()).then(|| self.partial.hash());
         self.walk
     }
 
@@ -356,74 +328,6 @@ impl Default for Recent {
     }
 }
 
-/// All that a walk needs to know of one line. It does not depend on any other line, so it may be found out on any core.
-#[derive(Debug)]
-pub(crate) struct LineDigest {
-    pub(crate) hash: LineHash,
-    /// Bytes, the newline not counted.
-    pub(crate) len: u64,
-    pub(crate) ends_in_return: bool,
-    end: LineEnd,
-    says: Says,
-}
-
-impl LineDigest {
-    /// Of a line without its newline.
-    #[inline]
-    pub(crate) fn of(line: &[u8]) -> Self {
-        Self::of_parts(line_hash(line), line.len() as u64, line, Says::of(line))
-    }
-
-    /// Of a line of a listed stream, which has no link to be read.
-    pub(crate) fn without_link(line: &[u8]) -> Self {
-        Self::listed(line_hash(line), line.len() as u64, line.last().copied())
-    }
-
-    /// Of a line of a listed stream that came in pieces.
-    pub(crate) fn listed(hash: LineHash, len: u64, last: Option<u8>) -> Self {
-        LineDigest { hash, len, ends_in_return: last == Some(b'\r'), end: LineEnd::UNCHAINED, says: Says::Nothing }
-    }
-
-    fn of_parts(hash: LineHash, len: u64, tail: &[u8], says: Says) -> Self {
-        // No more than what is kept of a line that came in pieces, so that the pieces make no difference.
-        let end = LineEnd::read(&tail[tail.len().saturating_sub(TAIL_LEN)..]);
-        LineDigest { hash, len, ends_in_return: tail.last() == Some(&b'\r'), end, says }
-    }
-}
-
-/// A line that is not yet at its end.
-#[derive(Debug, Clone)]
-struct PartialLine {
-    len: u64,
-    hasher: Sha256,
-    head: Vec<u8>,
-    tail: Vec<u8>,
-}
-
-impl PartialLine {
-    fn new() -> Self {
-        PartialLine { len: 0, hasher: Sha256::new(), head: Vec::new(), tail: Vec::new() }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    fn digest(self) -> LineDigest {
-        LineDigest::of_parts(LineHash::of_hasher(self.hasher), self.len, &self.tail, Says::of(&self.head))
-    }
-
-    fn extend(&mut self, bytes: &[u8]) {
-        self.len += bytes.len() as u64;
-        self.hasher.update(bytes);
-        let wanted = TAMPERED_PREFIX.len().saturating_sub(self.head.len()).min(bytes.len());
-        self.head.extend_from_slice(&bytes[..wanted]);
-        let kept = TAIL_LEN.saturating_sub(bytes.len()).min(self.tail.len());
-        self.tail.drain(..self.tail.len() - kept);
-        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL_LEN)..]);
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -433,6 +337,8 @@ mod tests {
 
     use super::*;
     use crate::chain::TAMPERED_EVENT;
+    use crate::digest::TAMPERED_PREFIX;
+    use crate::hash::line_hash;
     use crate::link::link;
 
     fn chain_of(events: &[&str]) -> String {

@@ -18,6 +18,8 @@
 //! | `hash` | line hashes, listed heads, key ids |
 //! | `link` | one line of a chain: giving it its link, reading the link |
 //! | `chain` | what must be known of an inline chain to continue it |
+//! | `digest` | what a walk needs to know of a line |
+//! | `lanes` | SHA-256 of several lines side by side |
 //! | `inline`, `listed` | walking a stream that is chained in itself, or by its seal |
 //! | `key` | public keys |
 //! | `seal` | the seal file and what it signs |
@@ -48,12 +50,14 @@ extern crate alloc;
 
 mod chain;
 mod diagnosis;
+mod digest;
 mod finding;
 mod hash;
 mod inline;
 mod judge;
 mod key;
 mod knowledge;
+mod lanes;
 mod link;
 mod listed;
 mod record;

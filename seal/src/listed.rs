@@ -5,9 +5,9 @@ use alloc::string::String;
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::{LineDigest, LineDigests, Wanted};
 use crate::finding::{Code, Finding, Findings};
 use crate::hash::{LineHash, ListedHasher};
-use crate::inline::LineDigest;
 use crate::seal::ConversationPointer;
 
 /// What counts as a line of a listed stream.
@@ -113,13 +113,19 @@ impl ListedWalker {
     pub(crate) fn update(&mut self, mut block: &[u8], recorded: Option<&[LineHash]>) {
         match self.walk.counted_as {
             Lines::Complete => {
-                while let Some(end) = memchr::memchr(b'\n', block) {
-                    let (line, rest) = block.split_at(end);
-                    block = &rest[1..];
-                    let whole = self.partial_len == 0;
-                    let digest = if whole { LineDigest::without_link(line) } else { self.end_partial(line) };
-                    self.push(&digest, recorded);
+                if self.partial_len > 0
+                    && let Some(end) = memchr::memchr(b'\n', block)
+                {
+                    let line = self.end_partial(&block[..end]);
+                    block = &block[end + 1..];
+                    self.push(&line, recorded);
                 }
+                // If that line is still not at its end, there is no newline here.
+                let mut lines = LineDigests::of(block, Wanted::Hash);
+                for line in &mut lines {
+                    self.push(&line, recorded);
+                }
+                block = lines.rest();
             }
             Lines::WholeFile => {
                 for end in memchr::memchr_iter(b'\n', block) {
@@ -165,7 +171,7 @@ impl ListedWalker {
         let len = self.partial_len + rest.len() as u64;
         self.partial_len = 0;
         let last = rest.last().copied().or(self.last_byte);
-        LineDigest::listed(LineHash::of_hasher(core::mem::take(&mut self.partial)), len, last)
+        LineDigest::without_link(LineHash::of_hasher(core::mem::take(&mut self.partial)), len, last)
     }
 
     fn count_line_end(&mut self, after_return: bool) {

@@ -224,7 +224,7 @@ pub fn verify_record<S: RecordSource>(
 }
 
 /// Bytes read at once: large enough that reading costs little beside hashing, small enough to stay in a core's cache.
-const BLOCK_LEN: usize = 256 * 1024;
+const BLOCK_LEN: usize = 64 * 1024;
 
 /// A seal is looked at this many times, at most, before a contradiction is believed: a running session replaces it.
 const LOOKS: usize = 3;

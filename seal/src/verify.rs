@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::chain::{CHAIN_INLINE, CHAIN_LISTED};
-use crate::inline::InlineWalker;
 #[cfg(all(feature = "std", unix))]
-use crate::inline::LineDigest;
+use crate::digest::{LineDigest, Wanted};
+use crate::inline::InlineWalker;
 use crate::judge::{Judged, SealState, Seen};
 use crate::key::PublicKey;
 use crate::listed::{Lines, ListedWalker};
@@ -135,18 +135,18 @@ impl StreamVerifier {
         }
     }
 
-    /// How the lines of this stream are digested apart from it; `None` where they cannot be.
+    /// What has to be known of lines that are digested apart from this verifier; `None` where lines cannot be.
     #[cfg(all(feature = "std", unix))]
-    pub(crate) fn digester(&self) -> Option<fn(&[u8]) -> LineDigest> {
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         match &self.walk {
-            Walk::Inline(_) => Some(LineDigest::of),
-            Walk::Listed(walker) if walker.counts() == Lines::Complete => Some(LineDigest::without_link),
+            Walk::Inline(_) => Some(Wanted::Link),
+            Walk::Listed(walker) if walker.counts() == Lines::Complete => Some(Wanted::Hash),
             Walk::Listed(_) => None,
         }
     }
 
-    /// Adds the next line, digested apart by this verifier's [`digester`](Self::digester). Only between lines, and not
-    /// the first: of that one the bytes are needed.
+    /// Adds the next line, of which all that is [`wanted`](Self::wanted) is known. Only between lines, and not the first:
+    /// of that one the bytes are needed.
     #[cfg(all(feature = "std", unix))]
     pub(crate) fn push(&mut self, line: &LineDigest) {
         match &mut self.walk {

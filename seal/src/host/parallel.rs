@@ -1,28 +1,36 @@
 //! Hashing the lines of one file on several cores.
 //!
-//! Line hashes do not depend on each other, only their comparison does. Each worker reads every *n*th chunk of the file and
-//! digests the lines that lie whole in it; the caller's thread takes the chunks in order, puts the lines that chunks cut
-//! back together, and compares. The verifier sees the same lines in the same order as from one thread.
+//! Line hashes do not depend on each other, only their comparison does. Each thread takes the next chunk of the file that
+//! none has taken, and digests the lines that lie whole in it. Whoever has the chunk that is due gives it to the verifier,
+//! and with it those behind it that are done already. The verifier puts the lines that chunks cut back together, and sees
+//! the same lines in the same order as from one thread.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::inline::LineDigest;
+use crate::digest::{LineDigest, LineDigests, Wanted};
 use crate::verify::StreamVerifier;
 
-/// Bytes that a worker takes at once.
-const CHUNK: usize = 128 * 1024;
+/// Bytes that a thread takes at once.
+const CHUNK: usize = 64 * 1024;
 /// A chunk with more lines than this is compared as it is: their digests would need more memory than their bytes.
-const MOST_LINES: usize = 2048;
-/// Chunks that a worker may be ahead.
+const MOST_LINES: usize = 1024;
+/// Chunks for each thread that may be done before the one that is due.
 const AHEAD: usize = 2;
 
-/// Feeds `len` bytes of the file, from its start, to `verifier`, which has seen nothing of it.
+/// Threads for one file. The verifier takes some twentieth of the time of all of them and serves one at a time, so that more
+/// would wait, and only cost memory.
+const MOST_JOBS: usize = 16;
+
+/// Feeds `len` bytes of the file, from its start, to `verifier`, which has seen nothing of it. The caller's thread is one of
+/// the `jobs`.
 pub(crate) fn feed(file: &File, len: u64, jobs: NonZeroUsize, verifier: &mut StreamVerifier) -> io::Result<()> {
     feed_in_chunks(file, len, jobs, CHUNK, verifier)
 }
@@ -34,64 +42,129 @@ fn feed_in_chunks(
     chunk: usize,
     verifier: &mut StreamVerifier,
 ) -> io::Result<()> {
-    let parts = Parts { file, len, size: chunk, digest: verifier.digester() };
-    let jobs = jobs.get() as u64;
+    let parts = Parts { file, len, size: chunk, wanted: verifier.wanted() };
+    let jobs = jobs.get().min(MOST_JOBS);
+    let queue = Queue::before(verifier, jobs * AHEAD);
     thread::scope(|scope| {
-        let workers: io::Result<Vec<Worker>> = (0..jobs)
-            .map(|first| {
-                let (sender, chunks) = sync_channel(AHEAD);
-                let (spare, spares) = channel();
-                let indexes = (first..parts.count()).step_by(jobs as usize);
-                thread::Builder::new().spawn_scoped(scope, move || work(parts, indexes, &sender, &spares))?;
-                Ok(Worker { chunks, spare })
-            })
-            .collect();
-        // A host may refuse a thread: this one does it alone then, and those that were started end.
-        let Ok(workers) = workers else { return feed_alone(parts, verifier) };
-        // A worker stops when its receiver is gone, so an early return ends them all.
-        for (_, worker) in (0..parts.count()).zip(workers.iter().cycle()) {
-            let Ok(chunk) = worker.chunks.recv() else { return Err(io::Error::other("a reading thread ended early")) };
-            let mut chunk = chunk?;
-            if chunk.give_to(verifier) == Place::End {
-                break;
-            }
-            // A worker that has nothing more to read takes nothing back.
-            let _ = worker.spare.send(chunk);
+        for _ in 1..jobs {
+            // A host may refuse a thread. Those that there are do its work.
+            let _ = thread::Builder::new().spawn_scoped(scope, || queue.work(parts));
         }
-        Ok(())
-    })
+        queue.work(parts);
+    });
+    queue.outcome()
 }
 
-fn feed_alone(parts: Parts<'_>, verifier: &mut StreamVerifier) -> io::Result<()> {
-    let parts = Parts { digest: None, ..parts };
-    let mut chunk = Chunk::default();
-    for index in 0..parts.count() {
-        parts.read(index, &mut chunk)?;
-        if chunk.give_to(verifier) == Place::End {
-            break;
+/// The chunks of a file on their way to the verifier.
+struct Queue<'a> {
+    /// The next chunk that no thread has taken.
+    untaken: AtomicU64,
+    order: Mutex<Order<'a>>,
+    moved: Condvar,
+    /// How many chunks may be done before the one that is due.
+    ahead: usize,
+}
+
+struct Order<'a> {
+    verifier: &'a mut StreamVerifier,
+    /// The chunk that the verifier has to see next.
+    due: u64,
+    /// The chunks behind that one, as far as they are done.
+    done: VecDeque<Option<Chunk>>,
+    /// Chunks that were looked at, whose memory is to be used again.
+    spare: Vec<Chunk>,
+    /// That no more chunks are wanted, and why.
+    ended: Option<io::Result<()>>,
+}
+
+impl<'a> Queue<'a> {
+    fn before(verifier: &'a mut StreamVerifier, ahead: usize) -> Self {
+        let order = Order { verifier, due: 0, done: VecDeque::new(), spare: Vec::new(), ended: None };
+        Queue { untaken: AtomicU64::new(0), order: Mutex::new(order), moved: Condvar::new(), ahead }
+    }
+
+    /// What one thread does.
+    fn work(&self, parts: Parts<'_>) {
+        let _others_end_too = EndOnPanic(self);
+        let mut chunk = Chunk::default();
+        loop {
+            let index = self.untaken.fetch_add(1, Ordering::Relaxed);
+            if index >= parts.count() {
+                return;
+            }
+            let read = parts.read(index, &mut chunk);
+            match self.hand_in(index, read.map(|()| chunk)) {
+                Some(spare) => chunk = spare,
+                None => return,
+            }
         }
     }
-    Ok(())
+
+    /// Gives a chunk to the verifier, or leaves it until it is due. Returns one to be used next, unless no more are wanted.
+    fn hand_in(&self, index: u64, chunk: io::Result<Chunk>) -> Option<Chunk> {
+        let mut order = self.lock();
+        while order.ended.is_none() && index - order.due > self.ahead as u64 {
+            order = self.moved.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+        if order.ended.is_some() {
+            return None;
+        }
+        match chunk {
+            Ok(chunk) if index == order.due => order.take(chunk),
+            Ok(chunk) => order.keep(index, chunk),
+            Err(error) => order.ended = Some(Err(error)),
+        }
+        self.moved.notify_all();
+        order.ended.is_none().then(|| order.spare.pop().unwrap_or_default())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Order<'a>> {
+        // Whoever panicked ends all of it, and the panic goes on from the scope.
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outcome(self) -> io::Result<()> {
+        self.order.into_inner().unwrap_or_else(PoisonError::into_inner).ended.unwrap_or(Ok(()))
+    }
 }
 
-/// The caller's ends of a worker's channels.
-struct Worker {
-    chunks: Receiver<io::Result<Chunk>>,
-    /// Chunks that were looked at, whose memory is to be used again.
-    spare: Sender<Chunk>,
+impl Order<'_> {
+    /// The chunk that is due, and those behind it that are done.
+    fn take(&mut self, mut chunk: Chunk) {
+        loop {
+            let place = chunk.give_to(self.verifier);
+            self.spare.push(chunk);
+            self.due += 1;
+            if place == Place::End {
+                self.ended = Some(Ok(()));
+                return;
+            }
+            match self.done.pop_front() {
+                Some(Some(next)) => chunk = next,
+                Some(None) | None => return,
+            }
+        }
+    }
+
+    /// A chunk behind the one that is due.
+    fn keep(&mut self, index: u64, chunk: Chunk) {
+        // No further ahead than `Queue::ahead`.
+        let place = (index - self.due - 1) as usize;
+        if self.done.len() <= place {
+            self.done.resize_with(place + 1, || None);
+        }
+        self.done[place] = Some(chunk);
+    }
 }
 
-fn work(
-    parts: Parts<'_>,
-    indexes: impl Iterator<Item = u64>,
-    sender: &SyncSender<io::Result<Chunk>>,
-    spares: &Receiver<Chunk>,
-) {
-    for index in indexes {
-        let mut chunk = spares.try_recv().unwrap_or_default();
-        let read = parts.read(index, &mut chunk);
-        if sender.send(read.map(|()| chunk)).is_err() {
-            return;
+/// Nobody must wait for a chunk that is not going to come.
+struct EndOnPanic<'q, 'a>(&'q Queue<'a>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().ended = Some(Err(io::Error::other("a thread that reads panicked")));
+            self.0.moved.notify_all();
         }
     }
 }
@@ -102,16 +175,16 @@ struct Parts<'a> {
     file: &'a File,
     len: u64,
     size: usize,
-    /// How its lines are digested; `None` where their bytes are needed.
-    digest: Option<fn(&[u8]) -> LineDigest>,
+    /// What has to be known of its lines; `None` where their bytes are needed.
+    wanted: Option<Wanted>,
 }
 
 impl Parts<'_> {
-    fn count(&self) -> u64 {
+    fn count(self) -> u64 {
         self.len.div_ceil(self.size as u64)
     }
 
-    fn read(&self, index: u64, chunk: &mut Chunk) -> io::Result<()> {
+    fn read(self, index: u64, chunk: &mut Chunk) -> io::Result<()> {
         let start = index * self.size as u64;
         chunk.wanted = usize::try_from(self.len - start).unwrap_or(self.size).min(self.size);
         chunk.bytes.resize(chunk.wanted, 0);
@@ -125,7 +198,7 @@ impl Parts<'_> {
             }
         }
         chunk.bytes.truncate(filled);
-        chunk.find_lines(self.digest);
+        chunk.find_lines(self.wanted);
         Ok(())
     }
 }
@@ -149,20 +222,18 @@ enum Place {
 }
 
 impl Chunk {
-    fn find_lines(&mut self, digest: Option<fn(&[u8]) -> LineDigest>) {
+    fn find_lines(&mut self, wanted: Option<Wanted>) {
         self.digests.clear();
         self.whole = 0..0;
-        let (Some(digest), Some(first)) = (digest, memchr::memchr(b'\n', &self.bytes)) else { return };
-        let mut end = first + 1;
-        while let Some(length) = memchr::memchr(b'\n', &self.bytes[end..]) {
-            if self.digests.len() == MOST_LINES {
-                self.digests.clear();
-                return;
-            }
-            self.digests.push(digest(&self.bytes[end..end + length]));
-            end += length + 1;
+        let (Some(wanted), Some(first)) = (wanted, memchr::memchr(b'\n', &self.bytes)) else { return };
+        let start = first + 1;
+        let mut lines = LineDigests::of(&self.bytes[start..], wanted);
+        self.digests.extend(lines.by_ref().take(MOST_LINES));
+        if lines.next().is_some() {
+            self.digests.clear();
+            return;
         }
-        self.whole = first + 1..end;
+        self.whole = start..self.bytes.len() - lines.rest().len();
     }
 
     fn give_to(&mut self, verifier: &mut StreamVerifier) -> Place {
