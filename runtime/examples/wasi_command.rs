@@ -56,6 +56,8 @@ async fn run(component: &str, directory: &str, arguments: &[String]) -> wasmtime
     wasi.arg("command").args(arguments).inherit_stderr();
     wasi.stdout(wasmtime_wasi::cli::stderr());
     wasi.preopened_dir(directory, "record", FsPerms::ReadOnly)?;
+    // There is nothing else to do here while a file is read.
+    wasi.allow_blocking_current_thread(true);
     let mut store = Store::new(&engine, Host { wasi: wasi.build(), table: ResourceTable::new() });
     let command = Command::instantiate_async(&mut store, &component, &linker).await?;
     let code = match command.wasi_cli_run().call_run(&mut store).await {

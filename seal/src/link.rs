@@ -39,6 +39,11 @@ pub enum LinkError {
 /// gap is to be bound, and `prev_hash` as its last members. Without a newline.
 pub fn link(event: &str, prev: &LineHash, gap: Option<&LineHash>) -> Result<String, LinkError> {
     check_event(event)?;
+    Ok(linked(event, prev, gap))
+}
+
+/// [`link`] for an event that was checked.
+pub(crate) fn linked(event: &str, prev: &LineHash, gap: Option<&LineHash>) -> String {
     let body = &event[..event.len() - 1];
     let mut line = String::with_capacity(event.len() + TAIL_LEN);
     line.push_str(body);
@@ -58,10 +63,11 @@ pub fn link(event: &str, prev: &LineHash, gap: Option<&LineHash>) -> Result<Stri
     }
     member(PREV_HASH_KEY, prev);
     line.push('}');
-    Ok(line)
+    line
 }
 
-fn check_event(event: &str) -> Result<(), LinkError> {
+/// Refuses what cannot become a line.
+pub(crate) fn check_event(event: &str) -> Result<(), LinkError> {
     if !event.starts_with('{') || !event.ends_with('}') {
         return Err(LinkError::NotAnObject("it does not start with `{` and end with `}`".into()));
     }

@@ -20,6 +20,7 @@ mod parallel;
 #[cfg(unix)]
 mod sealing;
 #[cfg(unix)]
+mod witnessed;
 mod write;
 
 pub use directory::{DirectoryError, DirectoryRecord, FileBytes, verify_session_records};

@@ -139,15 +139,15 @@ impl Programs {
         toolchain::ensure_targets(&[COMPONENT_TARGET])?;
         Command::cargo(["build", "--release", "--package", "mur-verify"]).announce_and_run()?;
         Command::cargo(["build", "--release", "--package", "mur-seal", "--example", "workload"]).announce_and_run()?;
-        // The engine below it is optimised in this profile too, and what it compiles does not depend on the profile.
-        Command::cargo(["build", "--package", "mur-runtime", "--example", "wasi_command"]).announce_and_run()?;
+        Command::cargo(["build", "--release", "--package", "mur-runtime", "--example", "wasi_command"])
+            .announce_and_run()?;
         guests::build(workspace)?;
         let program = |path: &str| workspace.target(&format!("{path}{}", std::env::consts::EXE_SUFFIX));
         Ok(Self {
             target: workspace.target("bench"),
             verifier: program("release/mur-verify"),
             workload: program("release/examples/workload"),
-            wasi_host: program("debug/examples/wasi_command"),
+            wasi_host: program("release/examples/wasi_command"),
             component: workspace.component("check-capsule"),
         })
     }
