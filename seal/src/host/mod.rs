@@ -21,6 +21,7 @@ mod parallel;
 mod sealing;
 #[cfg(unix)]
 mod witnessed;
+#[cfg(unix)]
 mod write;
 
 pub use directory::{DirectoryError, DirectoryRecord, FileBytes, verify_session_records};
