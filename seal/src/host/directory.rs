@@ -34,8 +34,6 @@ const MAX_LISTED_SEAL: u64 = 1 << 30;
 /// A stream shorter than this is hashed on the spot.
 #[cfg(unix)]
 const SMALL: u64 = 4 << 20;
-/// More threads than this cost memory and find the disk or the memory bus busy.
-const MOST_JOBS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// Why a records directory could not be checked. Never a verdict: nothing was learned about the record.
 #[derive(Debug, thiserror::Error)]
@@ -141,11 +139,11 @@ pub struct FileBytes {
     jobs: Option<NonZeroUsize>,
 }
 
-/// As many threads as are of use on this machine. To ask for it costs more than to check a short stream.
+/// As many threads as this machine runs at once. To ask for it costs more than to check a short stream.
 #[cfg(unix)]
 fn all_cores() -> NonZeroUsize {
     static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(MOST_JOBS)))
+    *CORES.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 impl StreamBytes for FileBytes {
