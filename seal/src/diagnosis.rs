@@ -76,6 +76,9 @@ pub(crate) fn examine<E>(
 }
 
 /// Whether newlines at a whole file's end are all that is wrong with it.
+/// Line ends that are taken away, one after the other: more than any program adds.
+const MOST_LINE_ENDS: usize = 16;
+
 fn end_of_file(bytes: &[u8], expected: LineHash) -> Option<Finding> {
     let with_one = [bytes, b"\n"].concat();
     if line_hash(&with_one) == expected {
@@ -83,7 +86,8 @@ fn end_of_file(bytes: &[u8], expected: LineHash) -> Option<Finding> {
         return Some(Finding::new(Code::FinalNewlineMissing, text));
     }
     let mut shorter = bytes;
-    while let Some(rest) = shorter.strip_suffix(b"\n") {
+    for _ in 0..MOST_LINE_ENDS {
+        let Some(rest) = shorter.strip_suffix(b"\n") else { break };
         shorter = rest;
         if line_hash(shorter) == expected {
             let text = "all that is too much are line ends at the end of the file";

@@ -193,7 +193,8 @@ codes! {
     GenesisForeign = "genesis-foreign" => NOTE,
     /// Bytes follow the last newline: a line that was not written to its end.
     TailTorn = "tail-torn" => NOTE,
-    /// The seal's time, chain and conversation are not authenticated: another writer made it.
+    /// The seal's time, chain and conversation are not authenticated: it has no `members_signature`, which anybody can take
+    /// away.
     MembersUnsigned = "members-unsigned" => NOTE,
     /// The trace begins as that of a session and does not say that the session ended.
     SessionNotEnded = "session-not-ended" => NOTE,
@@ -221,6 +222,10 @@ codes! {
     BeingWritten = "being-written" => NOTE,
     /// The conversation was truncated by policy after the session.
     TruncatedByPolicy = "truncated-by-policy" => NOTE,
+    /// Its seal was made with another key than the seals before it in the record.
+    SealersDiffer = "sealers-differ" => NOTE,
+    /// The record lies inside another one, where a capsule may write.
+    RecordInside = "record-inside" => NOTE,
     /// The trace's seal names a conversation that was not to be had.
     ConversationNotFound = "conversation-not-found" => NOTE,
 }

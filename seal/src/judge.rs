@@ -21,6 +21,9 @@ use crate::verify::{ChainKind, Expectation};
 /// Notes of what contradictions look like: a few tell as much as many.
 const LOOKS: usize = 3;
 
+/// Of the keys that did not make a seal, as many are told by their ids.
+const KEYS_TOLD: usize = 8;
+
 /// How the first event of a session begins.
 const SESSION_START: &[u8] = b"{\"event_type\":\"session_start\"";
 
@@ -59,7 +62,10 @@ impl SealState {
             return Signed::Unknown(Finding::new(Code::NoKey, text));
         }
         let Some(key) = keys.iter().find(|key| key.key_id() == seal.key_id) else {
-            let given: Vec<String> = keys.iter().map(|key| format!("{}", key.key_id())).collect();
+            let mut given: Vec<String> = keys.iter().take(KEYS_TOLD).map(|key| format!("{}", key.key_id())).collect();
+            if keys.len() > KEYS_TOLD {
+                given.push(format!("and {} more", keys.len() - KEYS_TOLD));
+            }
             let keys = if given.len() == 1 { "the key given" } else { "a key given" };
             let text = format!("sealed by key {}, not by {keys} ({})", seal.key_id, given.join(", "));
             return Signed::Unknown(Finding::new(Code::KeyUnknown, text));
@@ -121,23 +127,25 @@ impl Seen {
     pub(crate) fn of_inline(walk: InlineWalk, seal: &SealState, beginning: &[u8]) -> Self {
         let lines = walk.state.lines();
         let mut notes = Vec::new();
-        let mut note = |code, text: String| notes.push(Finding::new(code, text));
         if walk.foreign_genesis {
-            note(Code::GenesisForeign, "line 1 names its predecessor in another writer's way".into());
+            let text = "line 1 names its predecessor in another writer's way";
+            notes.push(Finding::new(Code::GenesisForeign, text));
         }
         let chained = walk.state.chained_lines() > 0;
         if walk.unchained.count() > 0 && (chained || !matches!(seal, SealState::Missing)) {
             let text =
                 format!("{} without a link to the line before: torn by a crash, or another writer's", walk.unchained);
-            note(Code::LinesUnlinked, text);
+            notes.push(Finding::new(Code::LinesUnlinked, text));
         }
         if walk.unbound_through > 0 {
-            note(Code::LinesUnbound, format!("lines 1..={} are not bound by the chain", walk.unbound_through));
+            // The line is the last of them.
+            let text = format!("lines 1..={} are not bound by the chain", walk.unbound_through);
+            notes.push(Finding::new(Code::LinesUnbound, text).at(walk.unbound_through, None));
         }
 
         if walk.ended.is_none() && beginning.starts_with(SESSION_START) {
             let text = "the session did not end in it: it goes on, it was killed, or an older trace was put back";
-            note(Code::SessionNotEnded, text.into());
+            notes.push(Finding::new(Code::SessionNotEnded, text));
         }
 
         let mut more = 0;

@@ -85,6 +85,26 @@ impl Knowledge {
             return;
         }
 
+        let unbound =
+            report.findings.iter().find(|found| found.code == Code::LinesUnbound).and_then(|found| found.line);
+        let bound_from = unbound.unwrap_or(0) + 1;
+        if let Some(last) = unbound {
+            self.cannot_be_known.push(Question {
+                code: "lines-unbound".into(),
+                stream: Some(name.into()),
+                text: format!("what {} held: neither a link nor a seal binds them", lines_text(1, last)),
+                needs: "a copy of them that was kept elsewhere".into(),
+            });
+        }
+        if has(Code::MembersUnsigned) {
+            self.not_checked.push(question(
+                "members-unsigned",
+                Some(name),
+                "when it was sealed, and whether its seal named a conversation: nothing signs these members",
+                "a seal with a `members_signature`, which the host's own program always makes",
+            ));
+        }
+
         let no_key = has(Code::NoKey) || has(Code::KeyUnknown);
         let seal_is_good = report.key_id.is_some()
             && !no_key
@@ -95,15 +115,15 @@ impl Knowledge {
         if let (Some(lines), None) = (report.chain_intact_through.filter(|lines| *lines > 0), report.first_bad_line)
             && name == TRACE_STREAM
         {
-            let text = format!("{} follow one another by their links", lines_text(lines));
+            let text = format!("{} follow one another by their links", lines_text(bound_from, lines));
             self.checked.push(statement("lines-linked", name, text));
         }
         if let (true, Some(key)) = (seal_is_good, report.key_id) {
             self.checked.push(statement("seal-signed", name, format!("its seal was signed with key {key}")));
             if report.first_bad_line.is_none() && report.verdict != Verdict::Changed {
                 let lines = report.sealed_lines.unwrap_or(0);
-                let text =
-                    format!("{} are those that were sealed, in their order and from the first", lines_text(lines));
+                let all = if bound_from == 1 { " and from the first" } else { "" };
+                let text = format!("{} are those that were sealed, in their order{all}", lines_text(bound_from, lines));
                 self.checked.push(statement("lines-sealed", name, text));
             }
             if !is_conversation && expectation.session.is_some() {
@@ -145,11 +165,11 @@ impl Knowledge {
     }
 }
 
-fn lines_text(lines: u64) -> String {
-    match lines {
-        0 => "no lines".into(),
-        1 => "line 1".into(),
-        _ => format!("lines 1..={lines}"),
+fn lines_text(first: u64, last: u64) -> String {
+    match last {
+        _ if last < first => "no lines".into(),
+        _ if last == first => format!("line {last}"),
+        _ => format!("lines {first}..={last}"),
     }
 }
 

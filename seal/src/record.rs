@@ -12,7 +12,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use crate::diagnosis;
 use crate::finding::{Code, Finding};
-use crate::hash::LineHash;
+use crate::hash::{KeyId, LineHash};
 use crate::key::PublicKey;
 use crate::knowledge::Knowledge;
 use crate::listed::Lines;
@@ -208,6 +208,7 @@ pub fn verify_record<S: RecordSource>(
         streams.push(check.conversation(pointer)?);
     }
     older_record(&mut streams);
+    note_other_sealers(&mut streams, expectation.keys);
 
     let knowledge = Knowledge::of(&streams, expectation);
     Ok(RecordReport {
@@ -388,6 +389,27 @@ fn compare_noted(trace: &mut Checked, noted: LineHash) {
     let contradictions = findings.iter().take_while(|found| found.code.verdict() == Some(Verdict::Changed)).count();
     findings.insert(contradictions, found);
     trace.report.set_findings(findings);
+}
+
+/// Where several keys are trusted, each vouches for what it sealed. A record whose streams were sealed with different ones is
+/// that of a host which changed its key, or was put together from two hosts' records.
+fn note_other_sealers(streams: &mut [StreamReport], keys: &[PublicKey]) {
+    let mut first: Option<(String, KeyId)> = None;
+    for stream in
+        streams.iter_mut().filter(|stream| stream.key_id.is_some_and(|id| keys.iter().any(|key| key.key_id() == id)))
+    {
+        let Some(sealer) = stream.key_id else { continue };
+        match &first {
+            None => first = Some((stream.stream.clone(), sealer)),
+            Some((_, first)) if *first == sealer => {}
+            Some((other, first)) => {
+                let text = format!(
+                    "sealed by key {sealer}, and {other} by key {first}: by two hosts, or by one that changed its key"
+                );
+                stream.note(Finding::new(Code::SealersDiffer, text));
+            }
+        }
+    }
 }
 
 /// What a seal says, its list of hashes left out: its head stands for them. Two seals that say the same are one.

@@ -42,7 +42,7 @@ pub struct RecordReport {
 /// Something that a check established.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
-    /// A stable code, for example `every-line-linked`.
+    /// A stable code, for example `lines-linked`.
     pub code: String,
     /// The stream it is about; `None` where it is about the record.
     pub stream: Option<String>,
@@ -142,8 +142,8 @@ impl StreamReport {
         self.findings = findings;
     }
 
-    /// Adds a finding that is a note.
-    pub(crate) fn note(&mut self, finding: Finding) {
+    /// Adds a finding that is a note: it changes no verdict.
+    pub fn note(&mut self, finding: Finding) {
         let mut findings = core::mem::take(&mut self.findings);
         findings.push(finding);
         self.set_findings(findings);

@@ -10,7 +10,7 @@
 //! - [`guests`]: building components and laying them out (`guests`, `capsule`, the examples)
 //! - [`demo`]: a sealed run, checked three ways, then altered and checked again
 //! - [`checks`]: everything that has to pass (`test`)
-//! - [`bench`]: how fast checking and appending are
+//! - [`mod@bench`]: how fast checking and appending are
 //! - [`fuzz`]: the fuzz targets
 //! - [`table`]: aligned columns
 

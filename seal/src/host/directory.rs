@@ -264,7 +264,16 @@ impl DirectoryRecord {
             Found::File(file) => file,
         };
         let limit = self.seal_limit(place)?;
-        file.metadata().and_then(|metadata| read(file, metadata.len(), limit)).map_err(|cause| {
+        let len = file.metadata().map(|metadata| metadata.len());
+        let read = len.and_then(|len| {
+            // A stream can be so long that its seal is genuine all the same: it is not accused, but it is not read either.
+            if limit == MAX_LISTED_SEAL && len > limit {
+                let text = format!("a seal of {len} bytes; no more than {limit} are read");
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+            }
+            read(file, len, limit)
+        });
+        read.map_err(|cause| {
             let mut path = self.path_of(place).into_os_string();
             path.push(SEAL_SUFFIX);
             DirectoryError::Unreadable { path: path.into(), cause }

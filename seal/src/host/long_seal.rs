@@ -13,6 +13,8 @@ use crate::seal::{Members, Object, Seal, SealError, not_utf8, refusal};
 const BLOCK: usize = 64 * 1024;
 /// Bytes of `"sha256:…"` and the comma or bracket behind it.
 const ELEMENT: usize = LineHash::TEXT_LEN + 3;
+/// Bytes of a text in a seal that are read: in a seal that is not long there is no room for more, and none of ours comes near.
+const LONGEST_TEXT: usize = 1 << 20;
 /// What stands before the list, seen from its bracket: a member of the object, and no text that looks like one. A quote
 /// that follows a comma or a brace is not escaped.
 const OPENINGS: [&[u8]; 2] = [b",\"line_hashes\":", b"{\"line_hashes\":"];
@@ -23,7 +25,9 @@ const LONGEST_BEGINNING: usize = 16 * 1024;
 pub(crate) fn parse(mut file: impl Read + Seek) -> io::Result<Result<Seal, SealError>> {
     let mut text = Text::of(&mut file);
     let mut apart = HashesApart::of(&mut text);
-    match serde_json::from_reader::<_, Object<Members>>(&mut apart) {
+    let mut short = ShortTexts::of(&mut apart);
+    match serde_json::from_reader::<_, Object<Members>>(&mut short) {
+        _ if short.exceeded => return Ok(Err(too_long())),
         Ok(Object(mut members)) => {
             if let Some(rest) = members.line_hashes.take() {
                 apart.hashes.extend(rest);
@@ -37,13 +41,73 @@ pub(crate) fn parse(mut file: impl Read + Seek) -> io::Result<Result<Seal, SealE
     drop(apart);
     file.rewind()?;
     let mut text = Text::of(&mut file);
-    let error = match serde_json::from_reader::<_, Object<Members>>(BufReader::with_capacity(BLOCK, &mut text)) {
+    let mut short = ShortTexts::of(BufReader::with_capacity(BLOCK, &mut text));
+    let error = match serde_json::from_reader::<_, Object<Members>>(&mut short) {
+        _ if short.exceeded => return Ok(Err(too_long())),
         Ok(Object(members)) => return Ok(text.judge(members)),
         Err(error) if error.is_io() => return Err(error.into()),
         Err(error) => error,
     };
     file.rewind()?;
-    Ok(Err(refusal(&error, serde_json::from_reader(BufReader::with_capacity(BLOCK, file)))))
+    let short = ShortTexts::of(BufReader::with_capacity(BLOCK, file));
+    Ok(Err(refusal(&error, serde_json::from_reader(short))))
+}
+
+fn too_long() -> SealError {
+    SealError::Malformed(format!("it holds a text of more than {LONGEST_TEXT} bytes"))
+}
+
+/// Passes a JSON text on as long as none of the texts in it is long: a parser holds a text whole before anybody can ask how
+/// long it is.
+struct ShortTexts<R> {
+    input: R,
+    place: InJson,
+    /// Bytes of the text that `place` is in.
+    length: usize,
+    exceeded: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InJson {
+    Text,
+    /// Behind a backslash in one.
+    Escape,
+    Elsewhere,
+}
+
+impl<R> ShortTexts<R> {
+    fn of(input: R) -> Self {
+        ShortTexts { input, place: InJson::Elsewhere, length: 0, exceeded: false }
+    }
+
+    fn look(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (passed, next) = match self.place {
+                InJson::Elsewhere => match memchr::memchr(b'"', bytes) {
+                    Some(quote) => (quote + 1, InJson::Text),
+                    None => (bytes.len(), InJson::Elsewhere),
+                },
+                InJson::Escape => (1, InJson::Text),
+                InJson::Text => match memchr::memchr2(b'"', b'\\', bytes) {
+                    Some(end) if bytes[end] == b'"' => (end + 1, InJson::Elsewhere),
+                    Some(escape) => (escape + 1, InJson::Escape),
+                    None => (bytes.len(), InJson::Text),
+                },
+            };
+            self.length = if self.place == InJson::Elsewhere { 0 } else { self.length + passed };
+            self.exceeded |= self.length > LONGEST_TEXT;
+            self.place = next;
+            bytes = &bytes[passed..];
+        }
+    }
+}
+
+impl<R: Read> Read for ShortTexts<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.look(&buffer[..read]);
+        if self.exceeded { Err(io::ErrorKind::InvalidData.into()) } else { Ok(read) }
+    }
 }
 
 /// Passes bytes on, and finds out whether they are UTF-8: the parser passes over the texts of unknown members without
@@ -308,6 +372,26 @@ mod tests {
         }
         let [long, short] = in_both_ways(format!("{start}\"x\":\"日本é😀\",{rest}").as_bytes());
         assert!(long.is_ok() && long == short, "{long:?}");
+    }
+
+    #[test]
+    fn a_seal_with_a_very_long_text_is_refused_before_the_text_is_held() {
+        let text = seal_of(3);
+        for (member, long) in [
+            ("\"format\":\"murmur.seal/1\"", "\"format\":\"LONG\""),
+            ("\"signature\":\"", "\"signature\":\"LONG"),
+            ("\"line_hashes\":[", "\"line_hashes\":[\"LONG\","),
+            ("{\"format\"", "{\"x\":\"LONG\",\"format\""),
+            ("{\"format\"", "{\"LONG\":1,\"format\""),
+        ] {
+            for filler in ["a", "\\\"", "\\\\", "é"] {
+                let filled = |bytes: usize| text.replacen(member, &long.replace("LONG", &filler.repeat(bytes)), 1);
+                let parsed = parse(Cursor::new(filled(LONGEST_TEXT + 1).as_bytes())).unwrap();
+                assert_eq!(parsed, Err(too_long()), "{long}");
+                let parsed = parse(Cursor::new(filled(1000).as_bytes())).unwrap();
+                assert_ne!(parsed, Err(too_long()), "{long}");
+            }
+        }
     }
 
     #[test]

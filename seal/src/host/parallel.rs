@@ -278,6 +278,37 @@ mod tests {
         bytes
     }
 
+    #[test]
+    fn chunks_of_very_many_lines_are_read_as_by_one_thread() {
+        // Each event fills a chunk of its own size but for the empty lines, of which some chunks have more than are digested.
+        let mut events = Vec::new();
+        for empty in [0, MOST_LINES - 1, MOST_LINES, MOST_LINES + 1, 3 * MOST_LINES] {
+            events.push((true, "event".to_owned()));
+            events.extend(std::iter::repeat_n((false, String::new()), empty));
+        }
+        events.push((true, "last".to_owned()));
+        let bytes = stream(&events);
+        for listed in [None, Some(Lines::Complete)] {
+            let verifier = || match listed {
+                None => StreamVerifier::inline(None),
+                Some(lines) => StreamVerifier::listed(lines, None),
+            };
+            let expectation = Expectation { stream: "trace.jsonl", session: None, keys: &[] };
+            let mut at_once = verifier();
+            at_once.update(&bytes);
+            let at_once = at_once.finish(&expectation);
+            assert_eq!(at_once.lines, events.len() as u64);
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bytes).unwrap();
+            for chunk in [MOST_LINES / 2, MOST_LINES + 300, 2 * MOST_LINES, CHUNK] {
+                let mut verifier = verifier();
+                let jobs = NonZeroUsize::new(3).unwrap();
+                feed_in_chunks(&file, bytes.len() as u64, jobs, chunk, &mut verifier).unwrap();
+                assert_eq!(verifier.finish(&expectation), at_once, "chunks of {chunk}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn several_threads_give_the_report_that_one_gives(

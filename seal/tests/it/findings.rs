@@ -4,11 +4,12 @@
 use std::convert::Infallible;
 
 use mur_seal::{
-    COMPLETION_STREAM, CONVERSATIONS_DIR, Code, EVAL_STREAM, Finding, LineHash, MAX_FINDINGS, RecordExpectation,
-    RecordReport, StreamReport, TRACE_STREAM, Verdict, line_hash, link, verify_record,
+    COMPLETION_STREAM, CONVERSATIONS_DIR, Code, EVAL_STREAM, Finding, HostKey, LineHash, MAX_FINDINGS, PublicKey,
+    RecordExpectation, RecordReport, StreamReport, TRACE_STREAM, Verdict, line_hash, link, verify_record,
 };
 use mur_testdata::{
     RECORD_DIR, RecordBuilder, SESSION, Tree, completion, conversation_lines, eval_lines, event, host_key, in_record,
+    other_key,
 };
 
 /// Checks a built record with the host's key.
@@ -371,4 +372,52 @@ fn every_code_is_in_the_document_of_the_format_with_its_verdict() {
         let verdict = code.verdict().map_or("a note", Verdict::as_str);
         assert!(document.contains(&format!("| `{code}` | {verdict} | ")), "{code}");
     }
+}
+
+#[test]
+fn what_nothing_binds_is_not_said_to_be_checked() {
+    // A writer that closes a gap without binding it leaves what stands before the gap to anyone.
+    let record = (0..3).fold(RecordBuilder::new(), |record, number| record.event(&numbered(number)));
+    let record = record.unlinked_line("{\"torn\"");
+    let next = link(&numbered(4), &record.head(), None).unwrap();
+    let tree = record.linked_line(&next).seal_trace().build();
+    let report = check(&tree);
+    assert_eq!(report.verdict, Verdict::Verified);
+    assert_eq!(finding(&report.streams[0], Code::LinesUnbound).line, Some(3));
+    let said: Vec<&str> = report.checked.iter().map(|checked| checked.text.as_str()).collect();
+    assert!(said.contains(&"lines 4..=5 follow one another by their links"), "{said:?}");
+    assert!(said.contains(&"lines 4..=5 are those that were sealed, in their order"), "{said:?}");
+    let open = report.cannot_be_known.iter().find(|open| open.code == "lines-unbound").unwrap();
+    assert_eq!(open.text, "what lines 1..=3 held: neither a link nor a seal binds them");
+}
+
+#[test]
+fn a_record_that_two_keys_sealed_says_so() {
+    let tree = sealed(3).sealing_with(other_key()).completion(&completion()).build();
+    let keys = [host_key().public_key().clone(), other_key().public_key().clone()];
+    let check = |keys: &[PublicKey]| {
+        let expectation = RecordExpectation { records_dir: RECORD_DIR, session: None, head: None, keys };
+        let report: Result<RecordReport, Infallible> = verify_record(&mut tree.record(RECORD_DIR, None), &expectation);
+        report.unwrap()
+    };
+    let report = check(&keys);
+    assert_eq!(report.verdict, Verdict::Verified);
+    let [host, other] = keys.each_ref().map(|key| key.key_id());
+    let text =
+        format!("sealed by key {other}, and trace.jsonl by key {host}: by two hosts, or by one that changed its key");
+    assert_eq!(finding(&report.streams[2], Code::SealersDiffer).text, text);
+    assert!(!codes(&report.streams[0]).contains(&Code::SealersDiffer));
+    // What an unknown key sealed is unverifiable, and needs no note.
+    assert!(!codes(&check(&keys[..1]).streams[2]).contains(&Code::SealersDiffer));
+}
+
+#[test]
+fn of_many_keys_a_few_are_told() {
+    let keys: Vec<PublicKey> =
+        (1..=30).map(|seed| HostKey::from_seed(&[seed; 32]).unwrap().public_key().clone()).collect();
+    let tree = sealed(1).build();
+    let expectation = RecordExpectation { records_dir: RECORD_DIR, session: None, head: None, keys: &keys };
+    let Ok(report) = verify_record(&mut tree.record(RECORD_DIR, None), &expectation);
+    let text = &finding(&report.streams[0], Code::KeyUnknown).text;
+    assert!(text.ends_with(", and 22 more)") && text.len() < 300, "{text}");
 }

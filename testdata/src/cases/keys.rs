@@ -126,7 +126,8 @@ fn several_keys() -> Vec<CaseSpec> {
             "two-keys-two-hosts",
             "streams sealed by different hosts, the keys of both given",
             script().seal_trace().sealing_with(other_key()).completion(&completion()).build(),
-            Expected::with_good_trace(Verified).completion(Stream::is(Verified).lines(1).sealed(1).intact(1)),
+            Expected::with_good_trace(Verified)
+                .completion(Stream::is(Verified).lines(1).sealed(1).intact(1).says("and trace.jsonl by key")),
         )
         .with_keys([HOST_PUBLIC_KEY, OTHER_PUBLIC_KEY]),
         CaseSpec::new(

@@ -90,7 +90,7 @@ impl Subject {
 pub struct Variant {
     /// Where, or how: what tells this variant from the others of its cell.
     pub at: String,
-    /// The record: the records directory in [`RECORD_DIR`](crate::RECORD_DIR), its conversation in `conversations`.
+    /// The record: the records directory in [`RECORD_DIR`], its conversation in `conversations`.
     pub tree: Tree,
 }
 
