@@ -177,11 +177,11 @@ fn limits_of(manifest: &Manifest) -> Limits {
     }
 }
 
-/// What guests may not change: the session's own record and, in a workdir that outlives it, everything of the runtime's.
+/// What guests may not change: the session's own record, everything below the runtime's directory, where whoever reads
+/// records looks for those of sessions, and in a workdir that outlives the session the records that lie in it.
 fn protected_paths(dirs: &SessionDirs) -> io::Result<ProtectedPaths> {
-    let mut protected = ProtectedPaths::new();
+    let mut protected = ProtectedPaths::new().with_tree(RUNTIME_DIR, dirs.accessible.join(RUNTIME_DIR))?;
     if dirs.workdir == Workdir::Given {
-        protected = protected.with_tree(RUNTIME_DIR, dirs.accessible.join(RUNTIME_DIR))?;
         // Where the workdir is a project's directory, its sessions' records lie in it too.
         for earlier in recorded(&project_roots(&dirs.accessible)).map_err(io::Error::other)? {
             protected = protected.with_tree("another session's record", earlier.directory)?;
