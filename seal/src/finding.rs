@@ -34,7 +34,7 @@ pub struct Finding {
 
 impl Finding {
     /// A finding that is about the stream and no line of it.
-    pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
+    pub fn new(code: Code, text: impl Into<String>) -> Self {
         Finding { code, line: None, offset: None, expected: None, found: None, text: text.into() }
     }
 

@@ -118,7 +118,13 @@ impl PublicKey {
     /// Whether these 32 bytes, taken as a private seed, belong to the key with id `sealer`: that is, whether someone gave
     /// a private key as a public one. One in two seeds is also a point of the curve, so only a seal can tell.
     pub fn is_seed_of(&self, sealer: KeyId) -> bool {
-        key_id_of(&public_half(self.key.as_bytes())) == sealer
+        self.id_as_seed() == sealer
+    }
+
+    /// The id of the public key that belongs to this one's bytes, were they a private seed. It takes a multiplication on the
+    /// curve: whoever has many keys to ask asks each once, and not [`is_seed_of`](Self::is_seed_of) for each pair.
+    pub fn id_as_seed(&self) -> KeyId {
+        key_id_of(&public_half(self.key.as_bytes()))
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Say what a verdict, a finding or an exit code means, and what to do about it
     Explain {
-        /// A verdict, the code of a finding, or an exit code [default: a list of them]
+        /// A verdict, a code that a report has, or an exit code [default: a list of them]
         #[arg(value_name = "WORD", value_parser = explain::words(), hide_possible_values = true)]
         word: Option<String>,
     },
@@ -132,7 +132,7 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["quiet", "format"])]
     pub json: bool,
 
-    /// Check with this many threads [default: as many as there are cores]
+    /// Hashing threads [default: as many as cores, for one record at most 16]
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
 
@@ -156,6 +156,9 @@ pub enum OutputFormat {
     Jsonl,
 }
 
+/// More threads than any machine has use for, and few enough that it has them.
+const MOST_JOBS: usize = 256;
+
 /// When to colour verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
@@ -178,8 +181,9 @@ impl Color {
     }
 }
 
-fn jobs(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "give the number of threads, 1 or more")
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let jobs = text.parse().ok().filter(|jobs: &NonZeroUsize| jobs.get() <= MOST_JOBS);
+    jobs.ok_or_else(|| format!("give the number of threads, from 1 to {MOST_JOBS}"))
 }
 
 fn head(text: &str) -> Result<LineHash, String> {

@@ -1,11 +1,15 @@
 //! One record, to a report or to the reason why there is none.
 
+use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use mur_seal::{
-    DirectoryError, DirectoryRecord, KeyId, LineHash, PublicKey, RecordExpectation, RecordReport, verify_record,
+    DirectoryError, DirectoryRecord, KeyId, LineHash, PublicKey, RecordExpectation, RecordReport, TRACE_STREAM,
+    verify_record,
 };
+
+use crate::keys::PrivateHalves;
 
 /// Why a record could not be checked. Never a verdict.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,7 @@ fn from(path: &Option<String>) -> String {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) keys: &'a [PublicKey],
+    pub(crate) halves: &'a PrivateHalves<'a>,
     pub(crate) session: Option<&'a str>,
     pub(crate) head: Option<LineHash>,
     pub(crate) conversations: Option<&'a Path>,
@@ -53,7 +58,8 @@ pub fn check_record(
     session: Option<&str>,
     conversations: Option<&Path>,
 ) -> Result<RecordReport, CheckError> {
-    Terms { keys, session, head: None, conversations }.check(records, None)
+    let halves = PrivateHalves::among(keys);
+    Terms { keys, halves: &halves, session, head: None, conversations }.check(records, None)
 }
 
 impl Terms<'_> {
@@ -67,21 +73,36 @@ impl Terms<'_> {
         let expectation =
             RecordExpectation { records_dir: &records_dir, session: self.session, head: self.head, keys: self.keys };
         let report = verify_record(&mut record, &expectation)?;
-        match private_half(&report, self.keys) {
+        match self.private_half(&report) {
             Some((key, sealer)) => {
                 Err(CheckError::PrivateKey { records: records.into(), path: key.path().map(String::from), sealer })
             }
             None => Ok(report),
         }
     }
+
+    /// A private key looks like a public one. Where a seal names a key that was not given, it also tells whether what was
+    /// given is that key's private half.
+    fn private_half(&self, report: &RecordReport) -> Option<(&PublicKey, KeyId)> {
+        let named = report.streams.iter().filter_map(|stream| stream.key_id);
+        let mut unknown = named.filter(|id| self.keys.iter().all(|key| key.key_id() != *id));
+        unknown.find_map(|sealer| self.halves.of(sealer).map(|key| (key, sealer)))
+    }
 }
 
-/// A private key looks like a public one. Where a seal names a key that was not given, it also tells whether what was
-/// given is that key's private half.
-fn private_half<'a>(report: &RecordReport, keys: &'a [PublicKey]) -> Option<(&'a PublicKey, KeyId)> {
-    let named = report.streams.iter().filter_map(|stream| stream.key_id);
-    let mut unknown = named.filter(|id| keys.iter().all(|key| key.key_id() != *id));
-    unknown.find_map(|sealer| keys.iter().find(|key| key.is_seed_of(sealer)).map(|key| (key, sealer)))
+/// Why the directory of conversations that was given is none. It is asked once and not for each record, and told apart
+/// from a records directory, for which there is other advice.
+pub(crate) fn unfit_conversations(directory: &Path) -> Option<String> {
+    let cause = match fs::metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => return None,
+        Ok(_) => "not a directory; give the directory in which the host keeps conversations".into(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "there is no such directory".into(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            "not a directory; give the directory in which the host keeps conversations".into()
+        }
+        Err(error) => error.to_string(),
+    };
+    Some(format!("--conversations: {}: {cause}", directory.display()))
 }
 
 /// What a records directory looks like.
@@ -98,13 +119,19 @@ pub fn nothing_to_verify(records: &Path) -> String {
 }
 
 /// The first records directory, by name, right below `directory` or below its `.murmur` or `workdir`. Hidden directories
-/// there are not the ones that somebody looks for.
+/// there are not the ones that somebody looks for, and a link may lead anywhere: only `directory` itself may be one.
 fn record_below(directory: &Path) -> Option<PathBuf> {
-    let parents = [directory.to_path_buf(), directory.join(".murmur"), directory.join("workdir")];
-    parents.iter().find_map(|parent| {
-        let entries = std::fs::read_dir(parent).ok()?;
+    let below = [".murmur", "workdir"].map(|name| directory.join(name));
+    let below = below.into_iter().filter(|path| is(path, fs::FileType::is_dir));
+    std::iter::once(directory.to_path_buf()).chain(below).find_map(|parent| {
+        let entries = fs::read_dir(parent).ok()?;
         let shown = entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-        let holds_trace = |path: &PathBuf| path.join(mur_seal::TRACE_STREAM).is_file();
-        shown.map(|entry| entry.path()).filter(holds_trace).min()
+        let directories = shown.map(|entry| entry.path()).filter(|path| is(path, fs::FileType::is_dir));
+        directories.filter(|path| is(&path.join(TRACE_STREAM), fs::FileType::is_file)).min()
     })
+}
+
+/// Whether what stands at `path` itself, and not where it may lead, is of this kind.
+fn is(path: &Path, kind: impl Fn(&fs::FileType) -> bool) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| kind(&metadata.file_type()))
 }

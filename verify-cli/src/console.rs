@@ -17,12 +17,38 @@ pub(crate) enum Styling {
 
 /// The two streams of a command, and whether its results are to be coloured unless told otherwise.
 pub struct Console<'a> {
-    out: Box<dyn Write + 'a>,
+    out: Results<'a>,
     err: Box<dyn Write + 'a>,
     styling: Styling,
     state: State,
-    /// `None` where nobody would see it, or where it would stand between the results.
+    /// `None` where nobody would see it.
     progress: Option<Progress>,
+}
+
+/// Where results go, and whether the last line of them is still to be ended.
+struct Results<'a> {
+    out: Box<dyn Write + 'a>,
+    line: Line,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Ended,
+    Begun,
+}
+
+impl Write for Results<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        if let Some(last) = bytes[..written].last() {
+            self.line = if *last == b'\n' { Line::Ended } else { Line::Begun };
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -36,8 +62,25 @@ enum State {
 
 /// A line on a terminal that is written over again and again.
 struct Progress {
+    screen: Screen,
     next: Instant,
-    shown: bool,
+    shown: Shown,
+}
+
+/// Who writes to the terminal that progress is shown on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    StderrAlone,
+    /// Results too. The line is taken away before each of them and put back below it.
+    WithResults,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    No,
+    Yes,
+    /// Something else was printed where it stood.
+    TakenAway,
 }
 
 /// A check that takes less than this needs no progress, and no eye follows faster changes.
@@ -48,19 +91,21 @@ const CLEAR_LINE: &str = "\r\u{1b}[K";
 impl<'a> Console<'a> {
     /// Results to `out`, everything else to `err`, no colours by default and no progress.
     pub fn new(out: impl Write + 'a, err: impl Write + 'a) -> Self {
-        Console { out: Box::new(out), err: Box::new(err), styling: Styling::Plain, state: State::Open, progress: None }
+        let out = Results { out: Box::new(out), line: Line::Ended };
+        Console { out, err: Box::new(err), styling: Styling::Plain, state: State::Open, progress: None }
     }
 
     /// The streams of this process. Colours where stdout is a terminal; `NO_COLOR` and `CLICOLOR_FORCE` are honoured.
-    /// Progress where stderr is a terminal and stdout is none.
+    /// Progress where stderr is a terminal.
     pub fn of_process() -> Console<'static> {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
         let to_terminal = io::stdout().is_terminal();
         let colored = !set("NO_COLOR") && (forced || to_terminal);
         let styling = if colored { Styling::Colored } else { Styling::Plain };
-        let watched = io::stderr().is_terminal() && !to_terminal;
-        let progress = watched.then(|| Progress { next: Instant::now() + PROGRESS_INTERVAL, shown: false });
+        let screen = if to_terminal { Screen::WithResults } else { Screen::StderrAlone };
+        let begin = || Progress { screen, next: Instant::now() + PROGRESS_INTERVAL, shown: Shown::No };
+        let progress = io::stderr().is_terminal().then(begin);
         Console { styling, progress, ..Console::new(io::BufWriter::new(io::stdout()), io::stderr()) }
     }
 
@@ -72,6 +117,9 @@ impl<'a> Console<'a> {
     pub fn result(&mut self, print: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         if self.state != State::Open {
             return;
+        }
+        if self.progress.as_ref().is_some_and(|progress| progress.screen == Screen::WithResults) {
+            self.take_progress_away(Shown::TakenAway);
         }
         if let Err(error) = print(&mut self.out).and_then(|()| self.out.flush()) {
             if error.kind() == io::ErrorKind::BrokenPipe {
@@ -90,20 +138,21 @@ impl<'a> Console<'a> {
 
     /// Prints text on stderr, as it is.
     pub(crate) fn text(&mut self, text: &dyn Display) {
-        self.end_progress();
+        self.take_progress_away(Shown::TakenAway);
         let _ = write!(self.err, "{text}");
-    }
-
-    /// Prints `note: …` on stderr, escaped.
-    pub(crate) fn note(&mut self, note: &dyn Display) {
-        self.text(&format!("note: {}\n", escape(&note.to_string())));
     }
 
     /// Shows that `done` records are checked, of `total` where that is known, now and then.
     pub(crate) fn progress(&mut self, done: u64, total: Option<u64>) {
+        let Some(progress) = &mut self.progress else { return };
+        // A result whose line goes on, as within a JSON document, would be wiped out together with the progress.
+        let line_goes_on = progress.screen == Screen::WithResults && self.out.line == Line::Begun;
+        if line_goes_on || total == Some(done) {
+            return;
+        }
         let now = Instant::now();
-        if let Some(progress) = self.progress.as_mut().filter(|progress| now >= progress.next) {
-            *progress = Progress { next: now + PROGRESS_INTERVAL, shown: true };
+        if now >= progress.next || progress.shown == Shown::TakenAway {
+            *progress = Progress { next: now + PROGRESS_INTERVAL, shown: Shown::Yes, ..*progress };
             let of = total.map(|total| format!(" of {}", grouped(total))).unwrap_or_default();
             let _ = write!(self.err, "{CLEAR_LINE}{}{of} records checked", grouped(done));
         }
@@ -111,9 +160,17 @@ impl<'a> Console<'a> {
 
     /// Takes the progress line away, if there is one.
     pub(crate) fn end_progress(&mut self) {
-        if let Some(progress) = self.progress.as_mut().filter(|progress| progress.shown) {
-            progress.shown = false;
-            let _ = write!(self.err, "{CLEAR_LINE}");
+        self.take_progress_away(Shown::No);
+    }
+
+    fn take_progress_away(&mut self, after: Shown) {
+        if let Some(progress) = &mut self.progress {
+            if progress.shown == Shown::Yes {
+                let _ = write!(self.err, "{CLEAR_LINE}");
+                progress.shown = after;
+            } else if after == Shown::No {
+                progress.shown = after;
+            }
         }
     }
 

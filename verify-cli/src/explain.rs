@@ -1,4 +1,5 @@
-//! `mur-verify explain`: what a verdict, a finding, an exit code or an open question means, and what to do about it.
+//! `mur-verify explain`: what a verdict, a finding, a statement, an open question or an exit code means, and what to do
+//! about it.
 //!
 //! The texts are in `table`. Here they are looked up and set.
 
@@ -9,7 +10,7 @@ use std::io::{self, Write};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use mur_seal::{Code, Verdict};
 
-use table::{EXIT_CODES, QUESTIONS};
+use table::{EXIT_CODES, QUESTIONS, STATEMENTS};
 
 /// What is said of one word.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +36,11 @@ pub(crate) fn words() -> PossibleValuesParser {
     let verdicts = VERDICTS.iter().map(|verdict| verdict.as_str());
     let codes = Code::ALL.iter().map(|code| code.as_str());
     let questions = QUESTIONS.iter().map(|(word, _)| *word);
+    let statements = STATEMENTS.iter().map(|(word, _)| *word);
     let exit_codes = EXIT_CODES.iter().map(|(word, _)| *word);
-    PossibleValuesParser::new(verdicts.chain(codes).chain(questions).chain(exit_codes).map(PossibleValue::new))
+    PossibleValuesParser::new(
+        verdicts.chain(codes).chain(statements).chain(questions).chain(exit_codes).map(PossibleValue::new),
+    )
 }
 
 /// Explains a word, one of [`words`].
@@ -51,6 +55,9 @@ pub(crate) fn print(out: &mut dyn Write, word: &str) -> io::Result<()> {
             None => format!("{word}: a note; the verdict stays, and --strict counts it"),
         };
         return print_explanation(out, &title, &table::of_code(*code));
+    }
+    if let Some((_, statement)) = STATEMENTS.iter().find(|(code, _)| *code == word) {
+        return print_explanation(out, &format!("{word}: something that a check established"), statement);
     }
     if let Some((_, question)) = QUESTIONS.iter().find(|(code, _)| *code == word) {
         return print_explanation(out, &format!("{word}: a question that a check leaves open"), question);
@@ -89,6 +96,7 @@ pub(crate) fn print_list(out: &mut dyn Write) -> io::Result<()> {
         ("Verdicts, from best to worst", verdicts),
         ("Findings that decide a verdict", codes(|code| code.verdict().is_some())),
         ("Notes, which do not change a verdict", codes(|code| code.verdict().is_none())),
+        ("What a check establishes, under `checked`", of_table(&STATEMENTS)),
         ("Questions that a check leaves open", of_table(&QUESTIONS)),
         ("Exit codes", of_table(&EXIT_CODES)),
     ];
@@ -129,11 +137,11 @@ mod tests {
 
     use super::*;
 
-    /// Every word, from all four tables.
+    /// Every word, from all tables.
     fn all() -> Vec<&'static str> {
         let verdicts = VERDICTS.iter().map(|verdict| verdict.as_str());
         let codes = Code::ALL.iter().map(|code| code.as_str());
-        let tables = QUESTIONS.iter().chain(&EXIT_CODES).map(|(word, _)| *word);
+        let tables = STATEMENTS.iter().chain(&QUESTIONS).chain(&EXIT_CODES).map(|(word, _)| *word);
         verdicts.chain(codes).chain(tables).collect()
     }
 

@@ -1,11 +1,12 @@
 //! A report as text: short enough to read, exact enough to paste into another report.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anstyle::{AnsiColor, Style};
-use mur_seal::{Finding, LineHash, PublicKeyReport, Question, RecordReport, StreamReport, Verdict, escape};
+use mur_seal::{Code, Finding, LineHash, PublicKeyReport, Question, RecordReport, StreamReport, Verdict, escape};
 
 use crate::console::Styling;
 use crate::{KeyOrigin, Notes};
@@ -44,7 +45,7 @@ pub(crate) fn print(out: &mut dyn Write, report: &RecordReport, layout: Layout) 
         (None, Verdict::Absent) => "no record",
         (None, _) => "a record that names no session",
     };
-    writeln!(out, "{}  ({})", escape(record), escape(&report.records_dir))?;
+    writeln!(out, "{}  ({})", escape(&cut(record)), escape(&report.records_dir))?;
     for stream in &report.streams {
         print_stream(out, stream, styling)?;
     }
@@ -63,6 +64,15 @@ pub(crate) fn print(out: &mut dyn Write, report: &RecordReport, layout: Layout) 
     match company {
         Company::Alone => Open::of(report).print(out),
         Company::OfMany => Ok(()),
+    }
+}
+
+/// A session's id as far as it is shown. A host's is short, and a record may claim to be of a session of any name.
+fn cut(session: &str) -> Cow<'_, str> {
+    const MOST: usize = 200;
+    match session.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &session[..end]).into(),
+        None => session.into(),
     }
 }
 
@@ -175,7 +185,7 @@ fn count(counts: &mut BTreeMap<String, u64>, questions: &[Question]) {
 /// A report in one line, without a newline: the verdict, what it is the verdict on, and the stream that it hangs on.
 /// Escaped for a terminal.
 pub fn summary(report: &RecordReport) -> String {
-    let record = report.session_id.as_deref().unwrap_or(&report.records_dir);
+    let record = report.session_id.as_deref().map_or(Cow::from(&report.records_dir), cut);
     let decisive = report.streams.iter().find(|stream| stream.verdict == report.verdict);
     let why = match decisive {
         Some(stream) if report.verdict != Verdict::Verified => format!(": {}: {}", stream.stream, stream.detail),
@@ -193,7 +203,9 @@ fn statement(stream: &StreamReport) -> String {
                 1 => "1 line".into(),
                 lines => format!("{} lines", grouped(lines)),
             };
+            let unsigned = stream.findings.iter().any(|found| found.code == Code::MembersUnsigned);
             match stream.sealed_at {
+                Some(at) if unsigned => format!("{lines}, sealed; the time that it gives, {}, is not signed", date(at)),
                 Some(at) => format!("{lines}, sealed {} by the host's clock", date(at)),
                 None => lines,
             }
@@ -345,6 +357,18 @@ mod tests {
         report.not_checked[0].code = "\u{9b}31m".into();
         let shown = shown(&report, Notes::Inform, Company::Alone);
         assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{}", shown.escape_debug());
+    }
+
+    #[test]
+    fn a_session_of_a_long_name_is_cut_where_it_is_shown() {
+        let mut report = report(Verdict::Verified, Vec::new(), 0);
+        report.session_id = Some("ü".repeat(60_000));
+        let expected = format!("{}…", "ü".repeat(200));
+        let shown = shown(&report, Notes::Inform, Company::Alone);
+        assert_eq!(shown.lines().next(), Some(format!("{expected}  (record)").as_str()));
+        assert!(summary(&report).starts_with(&format!("verified {expected}; checked")), "{}", summary(&report));
+        let whole = "ü".repeat(200);
+        assert_eq!(cut(&whole), whole);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The keys of a check: `--key`, a file or 64 digits, and `--keys`, a directory of files.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use mur_seal::{KeyError, PublicKey};
+use mur_seal::{KeyError, KeyId, PublicKey};
 
 use crate::args::UsageError;
 
@@ -59,9 +61,40 @@ pub(crate) fn read_keys(names: &[String], directories: &[PathBuf]) -> Result<Vec
             .map_err(|cause| UsageError::Keys { directory: directory.display().to_string(), cause })?;
         keys.extend(found);
     }
-    match keys.iter().find(|key| keys.iter().any(|other| key.is_seed_of(other.key_id()))) {
+    let private = match keys.as_slice() {
+        // No key is its own private half.
+        [] | [_] => None,
+        several => {
+            let halves = PrivateHalves::among(several);
+            several.iter().find_map(|other| halves.of(other.key_id()))
+        }
+    };
+    match private {
         Some(private) => Err(refused(private.path(), KeyError::Private)),
         None => Ok(keys),
+    }
+}
+
+/// Which of the keys given, taken as private ones, belong to which public keys. A private key looks like a public one, so
+/// only a public key that somebody names can tell.
+#[derive(Debug)]
+pub(crate) struct PrivateHalves<'a> {
+    keys: &'a [PublicKey],
+    /// By the id of the public half. To compute one takes a multiplication on the curve, so it is done once for each key and
+    /// not for each pair, and not at all where no seal asks for it.
+    by_public_half: OnceLock<HashMap<KeyId, &'a PublicKey>>,
+}
+
+impl<'a> PrivateHalves<'a> {
+    pub(crate) fn among(keys: &'a [PublicKey]) -> Self {
+        PrivateHalves { keys, by_public_half: OnceLock::new() }
+    }
+
+    /// The key among them that is the private half of the key with the id `public`.
+    pub(crate) fn of(&self, public: KeyId) -> Option<&'a PublicKey> {
+        let by_public_half =
+            self.by_public_half.get_or_init(|| self.keys.iter().map(|key| (key.id_as_seed(), key)).collect());
+        by_public_half.get(&public).copied()
     }
 }
 
@@ -147,6 +180,17 @@ mod tests {
     fn digits_are_a_key_of_either_case_with_white_space_around() {
         for text in [PUBLIC.to_owned(), PUBLIC.to_uppercase(), format!(" {PUBLIC}\r\n")] {
             assert_eq!(read_key(&text).unwrap().to_hex(), PUBLIC);
+        }
+    }
+
+    #[test]
+    fn a_private_half_is_the_one_that_the_key_itself_knows() {
+        let seeds = (0..=255).map(|byte| [byte; 32]);
+        let keys: Vec<PublicKey> = seeds.filter_map(|seed| PublicKey::from_raw(seed).ok()).collect();
+        let halves = PrivateHalves::among(&keys);
+        for byte in 0..=255 {
+            let host = mur_seal::HostKey::from_seed(&[byte; 32]).unwrap();
+            assert_eq!(halves.of(host.key_id()), keys.iter().find(|key| key.is_seed_of(host.key_id())));
         }
     }
 

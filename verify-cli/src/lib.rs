@@ -147,6 +147,10 @@ pub enum Format {
 
 /// Checks every record of `request` and prints the results. The exit code: an error above all, then the worst verdict.
 pub fn check_all(request: &Request, console: &mut Console<'_>) -> u8 {
+    if let Some(unfit) = request.conversations.as_deref().and_then(check::unfit_conversations) {
+        console.error(&unfit);
+        return EXIT_ERROR;
+    }
     if request.search == Search::Follow {
         return follow::follow(request, console);
     }

@@ -61,7 +61,10 @@ impl<'r, 'c, 'a> Results<'r, 'c, 'a> {
             Search::Named | Search::Follow => Some(self.request.records.len() as u64),
             Search::Trees => None,
         };
-        self.console.progress(self.tally.records() + self.tally.errors, total);
+        // Who asked for nothing but errors gets no progress, and of one record there is none.
+        if self.request.format != Format::Quiet && self.company == Company::OfMany {
+            self.console.progress(self.tally.records() + self.tally.errors, total);
+        }
     }
 
     fn error(&mut self, error: &dyn std::fmt::Display) {
@@ -87,23 +90,14 @@ impl<'r, 'c, 'a> Results<'r, 'c, 'a> {
             Format::Quiet => Ok(()),
         });
         self.printed += 1;
-        let noted = has_notes(report) || located.inside.is_some();
-        self.tally.add(report.verdict, noted);
+        self.tally.add(report.verdict, has_notes(report));
         if matches!(request.format, Format::Human(_)) && company == Company::OfMany {
             self.open.add(report);
         }
         if report.verdict == Verdict::Absent {
             self.console.error(&nothing_to_verify(&located.path));
         }
-        if let Some(outer) = &located.inside {
-            self.tally.inside += 1;
-            if request.format != Format::Quiet {
-                let (path, outer) = (located.path.display(), outer.display());
-                self.console.note(&format!(
-                    "{path} lies inside another record, {outer}, where that one's capsule may write: it may have been planted"
-                ));
-            }
-        }
+        self.tally.inside += u64::from(located.inside.is_some());
     }
 
     /// Ends what was printed. The exit code: an error above all, then the worst.

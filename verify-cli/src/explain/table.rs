@@ -1,4 +1,4 @@
-//! What there is to say of every verdict, finding, open question and exit code.
+//! What there is to say of every verdict, finding, statement, open question and exit code.
 //!
 //! Verdicts and findings are matched without a wildcard: one without an explanation does not compile.
 
@@ -20,9 +20,10 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Explanation {
              trace.jsonl, or search for it with --recursive.",
         ),
         Verdict::Verified => says(
-            "Every line is the line that was sealed, and a key that you gave made the seal. Nothing was added, removed, \
-             edited or reordered since.",
-            "The record is as its host left it.",
+            "A key that you gave made the seal, and every line that the seal or the chain binds is the line that was sealed: \
+             none of them was added, removed, edited or reordered since. Lines that a note names as lines-unbound are bound \
+             by nothing, and of them it proves nothing.",
+            "The record is as its host left it, but for lines that such a note names.",
             "Read what the report says was not checked and cannot be known: a good seal does not make what the host wrote \
              true, and an older record with its older seal is verified too.",
         ),
@@ -220,8 +221,10 @@ pub(crate) fn of_code(code: Code) -> Explanation {
         ),
         Code::MembersUnsigned => says(
             "The seal's time, chain and conversation are not authenticated: it has no members_signature.",
-            "Another writer of the same format made it.",
-            "Do not rely on the time or on the conversation that it names. Its lines are covered all the same.",
+            "Somebody stripped the member, which anybody can do without a key; or another writer of the same format made the \
+             seal. This project's host never leaves it out.",
+            "Neither the time nor a pointer to a conversation is authenticated: either can be forged, and a pointer can have \
+             been removed. Look for another copy of the seal. The lines are covered all the same.",
         ),
         Code::SessionNotEnded => says(
             "The trace begins as that of a session and does not say that the session ended.",
@@ -289,6 +292,17 @@ pub(crate) fn of_code(code: Code) -> Explanation {
             "A retention rule, or `mur conversation truncate`.",
             "Nothing, if that policy is yours. What was dropped cannot be checked any more.",
         ),
+        Code::SealersDiffer => says(
+            "The seal was made with another key than the seals before it in the record.",
+            "The host's key was replaced while the session ran, or files of two hosts were mixed.",
+            "Ask the host whether its key was replaced then. If not, look for another copy of the stream and its seal.",
+        ),
+        Code::RecordInside => says(
+            "The record lies inside another one, in a place where that one's capsule may write.",
+            "A capsule copied a record there, or made one; or somebody put one record into another by hand.",
+            "Do not take it for a session of its own: a genuine record can be copied anywhere. Name the directory of the \
+             records with --recursive, and not the working directory around it.",
+        ),
         Code::ConversationNotFound => says(
             "The trace's seal names a conversation that was not to be had.",
             "No --conversations was given, or that directory does not hold it.",
@@ -296,6 +310,50 @@ pub(crate) fn of_code(code: Code) -> Explanation {
         ),
     }
 }
+
+/// What checks establish, by the codes of `checked`.
+pub(crate) const STATEMENTS: [(&str, Explanation); 5] = [
+    (
+        "lines-linked",
+        says(
+            "The lines named follow one another: each carries the hash of the one before. It does not say who wrote them.",
+            "It holds for every trace that was written by a host and not edited since, sealed or not.",
+            "For who wrote them, look for lines-sealed. A chain without a seal can be made anew by anybody.",
+        ),
+    ),
+    (
+        "seal-signed",
+        says(
+            "The stream's seal was signed with the key named, which you gave.",
+            "The host that has the private half of that key made the seal.",
+            "For what it says of the lines, look for lines-sealed: a good seal may lie beside lines that were changed.",
+        ),
+    ),
+    (
+        "lines-sealed",
+        says(
+            "The lines named are those that the seal covers, in their order.",
+            "The stream is as it was when it was sealed. Lines that are not named may have come later, or be bound by nothing.",
+            "Rely on these lines as far as you trust the host. Whether it is the last state is the question older-pair.",
+        ),
+    ),
+    (
+        "session-fits",
+        says(
+            "The stream was sealed for the session that it was checked for.",
+            "The seal names the session given with --session, or by `mur trace verify`.",
+            "Nothing. Without --session, the record itself says which session it is of.",
+        ),
+    ),
+    (
+        "head-as-noted",
+        says(
+            "The trace's sealed head is the one that was noted elsewhere, and that --head gave.",
+            "The record is the one that the session had when the head was noted.",
+            "Nothing. It is what tells the last trace from an older one with its older seal.",
+        ),
+    ),
+];
 
 /// What checks leave open, by the codes of `not_checked` and `cannot_be_known`.
 pub(crate) const QUESTIONS: [(&str, Explanation); 9] = [

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use mur_seal::Verdict;
 use mur_testdata::{RecordBuilder, Tree, other_key};
 
-use crate::support::{KEY, Outcome, Scene, changed, run, script, verified};
+use crate::explain::codes_of_knowledge;
+use crate::support::{KEY, Outcome, PROGRAM, Scene, changed, run, script, verified};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
@@ -164,6 +165,59 @@ fn every_member_of_a_report_is_documented() {
             assert!(guide.contains(&format!("`{member}`")), "{member}");
         }
     }
+}
+
+#[test]
+fn every_code_of_what_was_checked_or_left_open_is_in_the_guide() {
+    let guide = document("docs/verifying.md");
+    for code in codes_of_knowledge() {
+        assert!(guide.contains(&format!("`{code}`")), "{code}");
+    }
+}
+
+#[test]
+fn a_planted_record_does_not_stand_for_a_session_that_is_missing() {
+    let scripts = block(&document("docs/verifying.md"), "In scripts", "sh");
+    let recipe = scripts.split("\n\n").find(|part| part.contains("sessions.txt")).expect("the recipe is there");
+    if !Command::new("jq").arg("--version").output().is_ok_and(|ran| ran.status.success()) {
+        eprintln!("the recipe was not tried, for want of a tool: jq");
+        return;
+    }
+    let scene = Scene::new().and_directory("keys").and("records", verified());
+    fs::copy(scene.path(KEY), scene.path("keys/host.pub")).unwrap();
+    fs::create_dir(scene.path("records/planted")).unwrap();
+    scene.write("records/planted/trace.jsonl", "{\"event_type\":\"session_start\",\"session_id\":\"ses_gone\"}\n");
+    let report = scene.check(["--json", "records/record"]).out;
+    let present = serde_json::from_str::<serde_json::Value>(&report).unwrap()["session_id"].clone();
+    scene.write("sessions.txt", format!("{}\nses_gone\n", present.as_str().unwrap()));
+    assert_eq!(in_shell(&scene, recipe).out, "ses_gone\n");
+}
+
+#[test]
+fn the_nightly_recipe_is_silent_or_prints_the_whole_report() {
+    let scripts = block(&document("docs/verifying.md"), "In scripts", "sh");
+    let recipe = scripts.split("\n\n").find(|part| part.contains("Every night")).expect("the recipe is there");
+    let recipe = recipe.replace("/srv/records/.murmur", "records").replace("/etc/murmur/keys", "keys");
+    let scene = Scene::new().and_directory("keys").and("records", verified());
+    fs::copy(scene.path(KEY), scene.path("keys/host.pub")).unwrap();
+    let good = in_shell(&scene, &recipe);
+    assert_eq!((good.code, good.said().as_str()), (0, ""), "{good}");
+    changed().write_to(&scene.path("records/other")).unwrap();
+    let bad = in_shell(&scene, &recipe);
+    assert!(bad.code == 1 && bad.out.contains("[line-changed]") && bad.out.contains("1 changed"), "{bad}");
+    // What could not be checked has no report, and is told all the same.
+    fs::write(scene.path("keys/bad.pub"), "no key").unwrap();
+    let failed = in_shell(&scene, &recipe);
+    assert!(failed.code == 2 && failed.said().contains("bad.pub"), "{failed}");
+}
+
+/// Runs a recipe of the guide where the program is on the path.
+fn in_shell(scene: &Scene, recipe: &str) -> Outcome {
+    let mut command = Command::new("bash");
+    let directory = Path::new(PROGRAM).parent().unwrap().display();
+    let path = format!("{directory}:{}", std::env::var("PATH").unwrap());
+    command.args(["-c", recipe]).current_dir(scene.path("")).stdin(Stdio::null()).env("PATH", path);
+    run(command)
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What words mean, the manual page, and completions: everything that needs no record and no key.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use mur_seal::{Code, RecordReport, Verdict};
 use mur_testdata::cases;
@@ -42,12 +44,13 @@ fn an_unknown_word_is_an_error_with_the_nearest_known_one() {
 }
 
 #[test]
-fn everything_that_a_report_leaves_open_is_explained() {
+fn everything_that_a_report_established_or_left_open_is_explained() {
     let scene = Scene::new();
-    let mut codes = std::collections::BTreeSet::new();
+    let mut codes = BTreeSet::new();
     for case in cases() {
         let Ok(report) = serde_json::from_str::<RecordReport>(&case.stdout) else { continue };
         codes.extend(report.not_checked.into_iter().chain(report.cannot_be_known).map(|question| question.code));
+        codes.extend(report.checked.into_iter().map(|statement| statement.code));
     }
     let report: RecordReport = serde_json::from_str(&Scene::with(verified()).check(["--json", "record"]).out).unwrap();
     codes.extend(report.not_checked.into_iter().chain(report.cannot_be_known).map(|question| question.code));
@@ -55,6 +58,49 @@ fn everything_that_a_report_leaves_open_is_explained() {
     for code in codes {
         let outcome = scene.run(["explain", &code]);
         assert_eq!(outcome.code, 0, "{outcome}");
+    }
+}
+
+/// The codes that the library's knowledge of a record is made of, as its source names them.
+pub(crate) fn codes_of_knowledge() -> BTreeSet<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../seal/src/knowledge.rs");
+    let source = fs::read_to_string(source).unwrap();
+    let made = ["statement(", "question(", "code: "].iter().flat_map(|call| source.split(call).skip(1));
+    let literals = made.filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next());
+    literals.map(String::from).collect()
+}
+
+#[test]
+fn every_code_that_a_report_can_have_beside_its_findings_is_explained() {
+    let scene = Scene::new();
+    let codes = codes_of_knowledge();
+    for known in ["lines-linked", "seal-signed", "lines-sealed", "session-fits", "head-as-noted", "truth", "signature"]
+    {
+        assert!(codes.contains(known), "{known}: {codes:?}");
+    }
+    for code in codes {
+        let outcome = scene.run(["explain", &code]);
+        assert!(outcome.code == 0 && outcome.out.starts_with(&format!("{code}: ")), "{outcome}");
+    }
+}
+
+/// What is said of a word, in one line.
+fn explained(word: &str) -> String {
+    Scene::new().run(["explain", word]).out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_is_explained_claims_no_more_than_is_proven() {
+    let verified = explained("verified");
+    assert!(verified.contains("lines-unbound are bound by nothing, and of them it proves nothing"), "{verified}");
+    assert!(!verified.contains("Every line is the line that was sealed"), "{verified}");
+    let unsigned = explained("members-unsigned");
+    for part in [
+        "which anybody can do without a key",
+        "This project's host never leaves it out",
+        "Neither the time nor a pointer to a conversation is authenticated",
+    ] {
+        assert!(unsigned.contains(part), "{part}: {unsigned}");
     }
 }
 

@@ -213,6 +213,20 @@ fn every_pub_file_of_a_directory_is_a_key() {
 }
 
 #[test]
+fn thousands_of_keys_are_read_and_looked_up() {
+    let scene = Scene::new().and_directory("keys").and("known", verified()).and("unknown", unverifiable());
+    scene.write("keys/this-year.pub", PUBLIC);
+    for number in 1..2000_u16 {
+        let mut seed = [0; 32];
+        seed[..2].copy_from_slice(&number.to_be_bytes());
+        let key = HostKey::from_seed(&seed).unwrap().public_key().to_hex();
+        scene.write(format!("keys/{number}.pub"), key);
+    }
+    let outcome = scene.run(["--keys", "keys", "-r", "known", "unknown"]);
+    assert!(outcome.code == 4 && outcome.out.contains("2 records: 1 verified, 1 unverifiable\n"), "{outcome}");
+}
+
+#[test]
 fn a_directory_of_keys_is_taken_whole_or_not_at_all() {
     let scene = Scene::with(verified()).and_directory("empty").and_directory("mixed");
     scene.write("empty/record-seal.key", private_hex());

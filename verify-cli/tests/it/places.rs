@@ -85,7 +85,34 @@ fn a_records_directory_that_is_none_is_an_error_that_says_so() {
         let outcome = scene.check([records]);
         assert_eq!(outcome.out, "", "{outcome}");
         outcome.complains(2, &[records, reason]);
-        scene.run(["record", "--key", KEY, "--conversations", records]).complains(2, &[records, reason]);
+    }
+}
+
+#[test]
+fn a_conversations_directory_that_is_none_is_told_once_and_by_its_option() {
+    let scene = Scene::with(verified());
+    fifo(&scene.path("fifo"));
+    let _listening = UnixListener::bind(scene.path("socket")).unwrap();
+    symlink("nowhere", scene.path("dangling")).unwrap();
+    symlink("loop", scene.path("loop")).unwrap();
+    let long = "x".repeat(300);
+    for (conversations, reason) in [
+        ("missing", "there is no such directory"),
+        ("dangling", "there is no such directory"),
+        ("record/trace.jsonl", "not a directory; give the directory in which the host keeps conversations\n"),
+        ("record/trace.jsonl/below", "not a directory"),
+        ("fifo", "not a directory"),
+        ("socket", "not a directory"),
+        ("/dev/null", "not a directory"),
+        ("loop", "oo many levels of symbolic links"),
+        (&long, "ile name too long"),
+    ] {
+        for records in [&["record"][..], &["record", "record"], &["--recursive", "."], &["--follow", "record"]] {
+            let outcome = scene.run(["--key", KEY, "--conversations", conversations].iter().chain(records));
+            outcome.complains(2, &[&format!("error: --conversations: {conversations}: "), reason]);
+            assert!(outcome.out.is_empty() && outcome.err.lines().count() == 1, "{outcome}");
+            assert!(!outcome.err.contains("trace.jsonl;") && !outcome.err.contains("holds"), "{outcome}");
+        }
     }
 }
 
@@ -112,6 +139,22 @@ fn a_hidden_directory_is_not_named_as_the_place_of_a_record() {
     let outcome = scene.check(["hidden"]);
     assert_eq!(outcome.code, 5);
     assert!(!outcome.said().contains("there is a record"), "{outcome}");
+}
+
+#[test]
+fn no_link_is_followed_to_name_the_place_of_a_record() {
+    let scene = Scene::with(verified()).and_directory("sessions/linked").and_directory("sessions/below");
+    symlink("..", scene.path("sessions/.murmur")).unwrap();
+    symlink("..", scene.path("sessions/workdir")).unwrap();
+    symlink("../record", scene.path("sessions/ses_1")).unwrap();
+    symlink("../../record/trace.jsonl", scene.path("sessions/linked/trace.jsonl")).unwrap();
+    let outcome = scene.check(["sessions"]);
+    outcome.complains(5, &["sessions: nothing to verify"]);
+    assert!(!outcome.said().contains("there is a record"), "{outcome}");
+    // The directory itself may be a link: it is the one that was named.
+    verified().write_to(&scene.path("sessions/below")).unwrap();
+    symlink("sessions/below", scene.path("latest")).unwrap();
+    scene.check(["latest"]).complains(5, &["there is a record in latest/record\n"]);
 }
 
 #[test]

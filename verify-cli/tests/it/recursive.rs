@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mur_seal::RecordReport;
+use mur_seal::{Code, RecordReport, Verdict};
 use mur_testdata::{Tree, completion};
 
 use crate::support::{KEY, PROGRAM, Scene, changed, run, script, unsealed, verified, wait};
@@ -123,16 +123,31 @@ fn a_record_planted_inside_another_is_found_and_is_no_session_of_its_own() {
 }
 
 #[test]
+fn that_a_record_lies_inside_another_is_a_note_of_its_report() {
+    let scene = Scene::with(verified()).and("record/out", verified());
+    let outcome = scene.check(["-r", "--strict", "--json", "record"]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (6, ""), "{outcome}");
+    let reports: Vec<RecordReport> = serde_json::from_str(&outcome.out).unwrap();
+    let [outer, inner] = reports.as_slice() else { panic!("{outcome}") };
+    assert!(outer.streams.iter().all(|stream| stream.notes.is_empty()), "{outcome}");
+    let [found] = inner.streams[0].findings.as_slice() else { panic!("{outcome}") };
+    assert_eq!(found.code, Code::RecordInside);
+    assert!(found.text.contains("inside the record record, where a capsule may write"), "{outcome}");
+    assert_eq!(inner.streams[0].notes.join(""), found.text);
+    assert_eq!(inner.verdict, Verdict::Verified);
+}
+
+#[test]
 fn a_record_planted_above_others_does_not_hide_them() {
     let scene = Scene::new().and("work/workdir", verified()).and("work/.murmur", changed());
     scene.write("work/trace.jsonl", "planted\n");
     assert_eq!(found(&scene, &["work"]), ["work", "work/.murmur/record", "work/workdir/record"]);
     let outcome = scene.check(["-r", "work"]);
     assert!(
-        outcome.code == 1 && outcome.err.contains("note: work/workdir/record lies inside another record, work,"),
+        outcome.code == 1 && outcome.out.contains("note: it lies inside the record work, where a capsule may write"),
         "{outcome}"
     );
-    assert!(!outcome.err.contains(".murmur"), "the runtime's own sessions are no plants: {outcome}");
+    assert!(outcome.out.contains("; 1 inside another record\n"), "the runtime's own sessions are no plants: {outcome}");
 }
 
 #[test]
@@ -142,7 +157,7 @@ fn the_records_of_delegated_children_are_sessions_of_their_own() {
     fs::write(scene.path("record/.murmur/children/reviewer-1/completion.json"), child.bytes("record/completion.json"))
         .unwrap();
     let outcome = scene.check(["-r", "record"]);
-    assert!(!outcome.err.contains("inside"), "{outcome}");
+    assert!(!outcome.said().contains("inside"), "{outcome}");
     assert!(outcome.out.contains("\n3 records: 2 verified, "), "{outcome}");
 }
 

@@ -31,7 +31,7 @@ fn the_version_is_a_result() {
 #[test]
 fn wrong_arguments_are_told_on_stderr_alone() {
     let scene = Scene::with(verified());
-    let wrong: [&[&str]; 20] = [
+    let wrong: [&[&str]; 23] = [
         &[],
         &["--key", KEY],
         &["record"],
@@ -44,6 +44,9 @@ fn wrong_arguments_are_told_on_stderr_alone() {
         &["--json", "--format", "jsonl", "--key", KEY, "record"],
         &["--format", "xml", "--key", KEY, "record"],
         &["--jobs", "0", "--key", KEY, "record"],
+        &["--jobs", "257", "--key", KEY, "record"],
+        &["--jobs", "20000", "-r", "--key", KEY, "."],
+        &["--jobs", "99999999999999999999999", "--key", KEY, "record"],
         &["--head", "sha256:00", "--key", KEY, "record"],
         &["--head", mur_seal::GENESIS, "--key", KEY, "record", "record"],
         &["--head", mur_seal::GENESIS, "-r", "--key", KEY, "record"],
@@ -60,6 +63,17 @@ fn wrong_arguments_are_told_on_stderr_alone() {
         told.push_str(&format!("$ mur-verify {}\n{}\n", arguments.join(" ").escape_debug(), outcome.err));
     }
     insta::assert_snapshot!(told);
+}
+
+#[test]
+fn as_many_threads_as_may_be_asked_for_are_started() {
+    let scene = Scene::with(verified());
+    for jobs in ["1", "256"] {
+        for records in [&["record"][..], &["record", "record"], &["-r", "."]] {
+            let outcome = scene.run(["--key", KEY, "--jobs", jobs].iter().chain(records));
+            assert_eq!(outcome.code, 0, "{outcome}");
+        }
+    }
 }
 
 #[test]
