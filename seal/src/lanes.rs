@@ -5,14 +5,15 @@
 //! ahead, works on both. The compression is the library's; what stands here is which block comes next, and the padding of
 //! a line's end.
 
-use core::slice;
+use core::ops::Range;
 
 use sha2::block_api::compress256;
 
 use crate::hash::LineHash;
 
-/// Lines that are hashed side by side. More are no faster: a CPU does not look further ahead.
-const LANES: usize = 4;
+/// Lines that are hashed side by side. More are no faster: a CPU does not look further ahead. In a component, which has no
+/// instructions for the rounds, nothing waits.
+const LANES: usize = if cfg!(target_family = "wasm") { 1 } else { 4 };
 
 const BLOCK_LEN: usize = 64;
 /// Bytes at the end of the last block, which hold the length of the line in bits.
@@ -34,9 +35,13 @@ pub(crate) fn hash_lines(lines: &[&[u8]], hashes: &mut [LineHash]) {
     }
     // As many blocks as each line that is being hashed has left, so that there is nothing to ask between them.
     while let Some(rounds) = lanes[..busy].iter().map(Lane::pending).min() {
-        for round in 0..rounds {
-            for lane in &mut lanes[..busy] {
-                lane.compress(round);
+        if let [alone] = &mut lanes[..busy] {
+            alone.compress(0..rounds);
+        } else {
+            for round in 0..rounds {
+                for lane in &mut lanes[..busy] {
+                    lane.compress(round..round + 1);
+                }
             }
         }
         let mut at = 0;
@@ -102,9 +107,10 @@ impl<'a> Lane<'a> {
         if self.body.is_empty() { self.end_to - self.end_from } else { self.body.len() }
     }
 
-    fn compress(&mut self, at: usize) {
-        let block = if self.body.is_empty() { &self.end[self.end_from + at] } else { &self.body[at] };
-        compress256(&mut self.state, slice::from_ref(block));
+    /// Takes these of the pending blocks.
+    fn compress(&mut self, range: Range<usize>) {
+        let pending = if self.body.is_empty() { &self.end[self.end_from..self.end_to] } else { self.body };
+        compress256(&mut self.state, &pending[range]);
     }
 
     /// Goes past `blocks` pending blocks.
