@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
 use mur_seal::{ChainKind, ChainState, SealDraft, line_hash, link};
 use mur_testdata::{SESSION, host_key};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::support::{KEY, PROGRAM, Scene, run, wait};
 
@@ -161,31 +162,50 @@ impl Trace {
 }
 
 /// Checks the record: the most memory that the program had, in KiB, its exit code, and what it printed.
+///
+/// The peak is read while the program waits to print its result, since it has no memory any more once it has ended.
 fn check(scene: &Scene) -> (u64, i32, String) {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let filler = fill(&writer);
     let mut command = scene.command(["record", "--key", KEY]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let watched = watch_memory(&child);
+    let mut child = command.stdout(writer).spawn().unwrap();
+    drop(command); // and with it this process's end of the pipe
+    wait_until_it_waits(&child);
+    let peak = peak_memory(&child);
+    let mut out = Vec::new();
+    reader.read_to_end(&mut out).unwrap();
     let status = wait(&mut child);
-    let mut out = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    (watched.join().unwrap(), status.code().unwrap(), out)
+    (peak, status.code().unwrap(), String::from_utf8(out.split_off(filler)).unwrap())
 }
 
-/// Looks at a program's peak memory again and again until it ends.
-fn watch_memory(child: &Child) -> thread::JoinHandle<u64> {
-    let path = format!("/proc/{}/status", child.id());
-    thread::spawn(move || {
-        let peak = || {
-            let status = std::fs::read_to_string(&path).ok()?;
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-            line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
-        };
-        let mut last = 0;
-        // A program that has ended has no memory any more.
-        while let Some(now) = peak() {
-            last = now;
-            thread::sleep(Duration::from_millis(1));
-        }
-        last
-    })
+/// Fills a pipe, so that whoever writes to it next has to wait. Returns how many bytes it took.
+fn fill(mut pipe: &std::io::PipeWriter) -> usize {
+    let flags = fcntl_getfl(pipe).unwrap();
+    fcntl_setfl(pipe, flags | OFlags::NONBLOCK).unwrap();
+    let mut filler = 0;
+    while let Ok(written) = pipe.write(&[b' '; 4096]) {
+        filler += written;
+    }
+    fcntl_setfl(pipe, flags).unwrap();
+    filler
+}
+
+/// Returns once all threads of a program have been asleep each time that they were looked at, so that it waits for its pipe,
+/// or once it has ended all the same.
+fn wait_until_it_waits(child: &Child) {
+    let mut asleep = 0;
+    while asleep < 5 {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        let states = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        // The state stands behind the name, which is in parentheses.
+        let sleeps = |stat: &String| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['S', 'Z']));
+        asleep = if states.collect::<Vec<_>>().iter().all(sleeps) { asleep + 1 } else { 0 };
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn peak_memory(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
 }
