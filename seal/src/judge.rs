@@ -15,7 +15,7 @@ use crate::hash::LineHash;
 use crate::inline::{InlineWalk, WatchedLine};
 use crate::key::PublicKey;
 use crate::listed::{LineEnds, Lines, ListedWalk, Pointed, is_truncated_record};
-use crate::seal::{ParsedSeal, Seal, SealError, members_message};
+use crate::seal::{ParsedSeal, Seal, SealError, Signatures};
 use crate::verify::{ChainKind, Expectation};
 
 /// Notes of what contradictions look like: a few tell as much as many.
@@ -70,18 +70,7 @@ impl SealState {
             let text = format!("sealed by key {}, not by {keys} ({})", seal.key_id, given.join(", "));
             return Signed::Unknown(Finding::new(Code::KeyUnknown, text));
         };
-        if !key.verifies_raw(seal.draft.signed_message().as_bytes(), &seal.signature) {
-            return Signed::Not;
-        }
-        match seal.members_signature {
-            Some(signature)
-                if key.verifies_raw(members_message(&seal.signature, &seal.draft).as_bytes(), &signature) =>
-            {
-                Signed::Whole
-            }
-            Some(_) => Signed::WithOtherMembers,
-            None => Signed::WithoutMembers,
-        }
+        Signed::With(seal.signatures(key))
     }
 }
 
@@ -90,13 +79,8 @@ enum Signed {
     NoSeal,
     /// No given key can tell; why.
     Unknown(Finding),
-    /// The signature is not good.
-    Not,
-    /// The signature is good, and that over the other members is not.
-    WithOtherMembers,
-    /// The signature is good, and nothing signs the other members.
-    WithoutMembers,
-    Whole,
+    /// The key that it names is given: what that key says.
+    With(Signatures),
 }
 
 /// What a walk over a stream found, the seal's claims compared, no key used.
@@ -241,7 +225,7 @@ impl Seen {
         let by_seal = if of_seal.is_empty() { unauthenticated(by_seal, &signed) } else { Vec::new() };
         let mut findings =
             if chain_first { [by_chain, of_seal, by_seal].concat() } else { [of_seal, by_seal, by_chain].concat() };
-        if let Signed::WithOtherMembers = signed {
+        if let Signed::With(Signatures::OfOtherMembers) = signed {
             let text = "the seal's chain, time or conversation is not what was signed";
             findings.push(Finding::new(Code::MembersChanged, text));
         }
@@ -270,7 +254,7 @@ impl Seen {
             let text = format!("{torn_bytes} bytes after the last newline are not a whole line");
             findings.push(Finding::new(Code::TailTorn, text));
         }
-        if let Signed::WithoutMembers = signed {
+        if let Signed::With(Signatures::WithoutMembers) = signed {
             let text = "the seal's time, chain and conversation are not authenticated: it has no members_signature";
             findings.push(Finding::new(Code::MembersUnsigned, text));
         }
@@ -302,7 +286,7 @@ fn contradictions_of_seal(
         }
         SealState::Present(seal) => {
             let mut found = unauthenticated(Vec::from_iter(mismatch(seal, chain, expectation)), signed);
-            if let Signed::Not = signed {
+            if let Signed::With(Signatures::Bad) = signed {
                 let text = "the seal's signature is not good under the key it names";
                 found.push(Finding::new(Code::SignatureBad, text));
             }

@@ -84,7 +84,7 @@ pub use record::{
 pub use report::{PublicKeyReport, Question, REPORT_SCHEMA, RecordReport, Statement, StreamReport};
 pub use seal::{
     CLI_SEALER, ConversationPointer, ParsedSeal, SEAL_ALGORITHM, SEAL_FORMAT, SEAL_SUFFIX, Seal, SealDraft, SealError,
-    SealedHead, members_message, signed_message,
+    SealedHead, Signatures, members_message, signed_message,
 };
 pub use text::escape;
 pub use verdict::{

@@ -395,10 +395,9 @@ fn compare_noted(trace: &mut Checked, noted: LineHash) {
 /// that of a host which changed its key, or was put together from two hosts' records.
 fn note_other_sealers(streams: &mut [StreamReport], keys: &[PublicKey]) {
     let mut first: Option<(String, KeyId)> = None;
-    for stream in
-        streams.iter_mut().filter(|stream| stream.key_id.is_some_and(|id| keys.iter().any(|key| key.key_id() == id)))
-    {
-        let Some(sealer) = stream.key_id else { continue };
+    for stream in streams {
+        let given = |id: &KeyId| keys.iter().any(|key| key.key_id() == *id);
+        let Some(sealer) = stream.key_id.filter(given) else { continue };
         match &first {
             None => first = Some((stream.stream.clone(), sealer)),
             Some((_, first)) if *first == sealer => {}

@@ -10,6 +10,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hash::{FromText, KeyId, LineHash, decode_lower_hex, listed_head, to_hex};
+use crate::key::PublicKey;
 use crate::verify::ChainKind;
 
 /// The `format` of every seal, and the first line of its signed message.
@@ -198,6 +199,27 @@ impl Seal {
         }
     }
 
+    /// What `key` says of its signatures. Which key the seal names is for the caller to compare.
+    pub fn signatures(&self, key: &PublicKey) -> Signatures {
+        if !self.is_signed_by(key) {
+            return Signatures::Bad;
+        }
+        match self.members_signature {
+            None => Signatures::WithoutMembers,
+            Some(signature)
+                if key.verifies_raw(members_message(&self.signature, &self.draft).as_bytes(), &signature) =>
+            {
+                Signatures::Whole
+            }
+            Some(_) => Signatures::OfOtherMembers,
+        }
+    }
+
+    /// Whether its `signature` is good under `key`.
+    pub(crate) fn is_signed_by(&self, key: &PublicKey) -> bool {
+        key.verifies_raw(self.draft.signed_message().as_bytes(), &self.signature)
+    }
+
     /// The seal file: one compact JSON object and a newline.
     pub fn to_file(&self) -> String {
         // A struct of strings and numbers always serialises.
@@ -205,6 +227,19 @@ impl Seal {
         text.push('\n');
         text
     }
+}
+
+/// What a key says of the signatures of a seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signatures {
+    /// The signature is not good.
+    Bad,
+    /// The signature is good, and that over the other members is not.
+    OfOtherMembers,
+    /// The signature is good, and nothing signs the other members.
+    WithoutMembers,
+    /// Both are good.
+    Whole,
 }
 
 /// What a seal file holds: a seal, or why it is none. Seals that were read twice are told apart by it.

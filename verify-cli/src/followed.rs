@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mur_seal::{ChainKind, InlineWalker, KeyId, LineHash, PublicKey, Seal, SealError, TRACE_STREAM, members_message};
+use mur_seal::{ChainKind, InlineWalker, KeyId, LineHash, PublicKey, Seal, SealError, Signatures, TRACE_STREAM};
 use serde::Serialize;
 
 /// Hashes of lines that are kept for a seal to come, at most: 8 MiB. A running session is sealed long before.
@@ -179,12 +179,14 @@ impl<'a> Followed<'a> {
         }
         let key = self.keys.iter().find(|key| key.key_id() == seal.key_id);
         if let Some(key) = key {
-            if !key.verifies(draft.signed_message().as_bytes(), &hex(&seal.signature)) {
-                return about_seal("the seal's signature is not good under the key it names".into());
-            }
-            let members = members_message(&seal.signature, draft);
-            if seal.members_signature.is_some_and(|signature| !key.verifies(members.as_bytes(), &hex(&signature))) {
-                return about_seal("the seal's chain, time or conversation is not what was signed".into());
+            match seal.signatures(key) {
+                Signatures::Bad => {
+                    return about_seal("the seal's signature is not good under the key it names".into());
+                }
+                Signatures::OfOtherMembers => {
+                    return about_seal("the seal's chain, time or conversation is not what was signed".into());
+                }
+                Signatures::WithoutMembers | Signatures::Whole => {}
             }
             self.session.get_or_insert_with(|| draft.session_id.clone());
         }
@@ -199,10 +201,6 @@ impl<'a> Followed<'a> {
 
 fn about_seal(detail: String) -> Option<Contradiction> {
     Some(Contradiction { line: None, detail })
-}
-
-fn hex(signature: &[u8; 64]) -> String {
-    signature.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

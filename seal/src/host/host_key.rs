@@ -123,9 +123,7 @@ impl HostKey {
     /// Whether this key made `seal`, and for `stream`. Any other seal is somebody else's: to write another one in its place
     /// would vouch for what it covers.
     pub(crate) fn made(&self, seal: &Seal, stream: &str) -> bool {
-        seal.draft.stream == stream
-            && seal.key_id == self.key_id()
-            && self.public.verifies_raw(seal.draft.signed_message().as_bytes(), &seal.signature)
+        seal.draft.stream == stream && seal.key_id == self.key_id() && seal.is_signed_by(&self.public)
     }
 
     /// Signs a seal. Refused is what would make the signed text ambiguous, or contradicts itself.

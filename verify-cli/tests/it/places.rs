@@ -61,13 +61,19 @@ fn for_each_unfit_thing(path: &Path, mut check: impl FnMut(&str)) {
     fs::rename(&moved, path).unwrap();
 }
 
-#[test]
-fn a_records_directory_that_is_none_is_an_error_that_says_so() {
+/// A verified record, and beside it `fifo`, `socket`, `dangling` and `loop`.
+fn scene_of_what_is_no_directory() -> (Scene, UnixListener) {
     let scene = Scene::with(verified());
     fifo(&scene.path("fifo"));
-    let _listening = UnixListener::bind(scene.path("socket")).unwrap();
+    let listening = UnixListener::bind(scene.path("socket")).unwrap();
     symlink("nowhere", scene.path("dangling")).unwrap();
     symlink("loop", scene.path("loop")).unwrap();
+    (scene, listening)
+}
+
+#[test]
+fn a_records_directory_that_is_none_is_an_error_that_says_so() {
+    let (scene, _listening) = scene_of_what_is_no_directory();
     let long = "x".repeat(300);
     for (records, reason) in [
         ("missing", "there is no such directory"),
@@ -90,11 +96,7 @@ fn a_records_directory_that_is_none_is_an_error_that_says_so() {
 
 #[test]
 fn a_conversations_directory_that_is_none_is_told_once_and_by_its_option() {
-    let scene = Scene::with(verified());
-    fifo(&scene.path("fifo"));
-    let _listening = UnixListener::bind(scene.path("socket")).unwrap();
-    symlink("nowhere", scene.path("dangling")).unwrap();
-    symlink("loop", scene.path("loop")).unwrap();
+    let (scene, _listening) = scene_of_what_is_no_directory();
     let long = "x".repeat(300);
     for (conversations, reason) in [
         ("missing", "there is no such directory"),
