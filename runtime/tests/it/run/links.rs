@@ -7,24 +7,24 @@ use crate::support::{Project, tree};
 
 /// A project with a directory beside the workdir that is nobody's to change.
 fn with_precious_file() -> Project {
-    Project::new().with_file("precious/result.txt", "precious").with_file("work/unused", "")
+    Project::new().with_file("precious/result.txt", "precious").with_file("given/unused", "")
 }
 
 #[test]
 fn the_result_is_not_written_through_a_link_that_the_capsule_made() {
     let project = with_precious_file();
     fs::remove_file(project.path("precious/result.txt")).unwrap();
-    let ended = project.run(["run", "--workdir", "work", "--task", "link out ../precious"]).expect(0);
+    let ended = project.run(["run", "--workdir", "given", "--task", "link out ../precious"]).expect(0);
     assert_eq!(ended.stderr, "[tester] ok: out\n");
-    assert_eq!(fs::read_link(project.path("work/out")).unwrap().to_str(), Some("../precious"));
+    assert_eq!(fs::read_link(project.path("given/out")).unwrap().to_str(), Some("../precious"));
     assert!(tree(&project.path("precious")).is_empty(), "{:?}", tree(&project.path("precious")));
     assert_eq!(ended.says("result"), "none");
 }
 
-/// Runs with the workdir `work`, and asserts that it is refused with nothing changed. What was said.
+/// Runs with the workdir `given`, and asserts that it is refused with nothing changed. What was said.
 fn refused(project: &Project) -> String {
     let before = tree(&project.path(""));
-    let ended = project.run(["run", "--workdir", "work", "--task", "print"]).expect(1);
+    let ended = project.run(["run", "--workdir", "given", "--task", "print"]).expect(1);
     assert_eq!(ended.stdout, "");
     assert_eq!(tree(&project.path("")), before);
     assert_eq!(fs::read_to_string(project.path("precious/result.txt")).unwrap(), "precious");
@@ -34,9 +34,9 @@ fn refused(project: &Project) -> String {
 #[test]
 fn a_workdir_whose_results_lie_behind_a_link_is_refused() {
     let project = with_precious_file();
-    symlink("../precious", project.path("work/out")).unwrap();
+    symlink("../precious", project.path("given/out")).unwrap();
     insta::assert_snapshot!(refused(&project), @r"
-    error[E-IO-003]: PROJECT/work/out is a link or a file, and a directory is needed there
+    error[E-IO-003]: PROJECT/given/out is a link or a file, and a directory is needed there
       hint: move it away, or pass another --workdir
     ");
 }
@@ -44,9 +44,9 @@ fn a_workdir_whose_results_lie_behind_a_link_is_refused() {
 #[test]
 fn a_workdir_with_a_directory_in_the_results_place_is_refused() {
     let project = with_precious_file();
-    fs::create_dir_all(project.path("work/out/result.txt")).unwrap();
+    fs::create_dir_all(project.path("given/out/result.txt")).unwrap();
     insta::assert_snapshot!(refused(&project), @r"
-    error[E-IO-003]: PROJECT/work/out/result.txt is a directory, and the result is written there
+    error[E-IO-003]: PROJECT/given/out/result.txt is a directory, and the result is written there
       hint: move it away, or pass another --workdir
     ");
 }
@@ -54,9 +54,9 @@ fn a_workdir_with_a_directory_in_the_results_place_is_refused() {
 #[test]
 fn a_link_in_the_results_place_is_taken_away_and_not_followed() {
     let project = with_precious_file();
-    fs::create_dir(project.path("work/out")).unwrap();
-    symlink("../../precious/result.txt", project.path("work/out/result.txt")).unwrap();
-    let ended = project.run(["run", "--workdir", "work", "--task", "print"]).expect(0);
+    fs::create_dir(project.path("given/out")).unwrap();
+    symlink("../../precious/result.txt", project.path("given/out/result.txt")).unwrap();
+    let ended = project.run(["run", "--workdir", "given", "--task", "print"]).expect(0);
     assert_eq!(fs::read_to_string(ended.says("result")).unwrap(), "to stdout\n");
     assert_eq!(fs::read_to_string(project.path("precious/result.txt")).unwrap(), "precious");
 }

@@ -12,25 +12,25 @@ fn scoped(scope: &str) -> Project {
     Project::new().with_file("murmur.yaml", &text)
 }
 
-/// Runs with the workdir `work`, and asserts that it is refused with nothing left behind. What was said.
+/// Runs with the workdir `given`, and asserts that it is refused with nothing left behind. What was said.
 fn refused(project: &Project) -> String {
     let before = tree(&project.path(""));
-    let ended = project.run(["run", "--workdir", "work", "--task", "ok"]).expect(1);
+    let ended = project.run(["run", "--workdir", "given", "--task", "ok"]).expect(1);
     assert_eq!(tree(&project.path("")), before);
     project.redacted(&ended.stderr)
 }
 
 #[test]
 fn guests_see_the_scope_as_their_directory_and_nothing_above_it() {
-    let project = scoped("src/app").with_file("work/src/app/task.md", "read ../outside.txt");
-    let project = project.with_file("work/src/outside.txt", "secret");
-    project.run(["run", "--workdir", "work"]).expect(0);
-    let report = fs::read_to_string(project.path("work/src/app/out/result.txt")).unwrap();
+    let project = scoped("src/app").with_file("given/src/app/task.md", "read ../outside.txt");
+    let project = project.with_file("given/src/outside.txt", "secret");
+    project.run(["run", "--workdir", "given"]).expect(0);
+    let report = fs::read_to_string(project.path("given/src/app/out/result.txt")).unwrap();
     assert!(report.starts_with("error: "), "{report}");
 
-    let project = project.with_file("work/src/app/task.md", "call tool list .");
-    project.run(["run", "--workdir", "work"]).expect(0);
-    let report = fs::read_to_string(project.path("work/src/app/out/result.txt")).unwrap();
+    let project = project.with_file("given/src/app/task.md", "call tool list .");
+    project.run(["run", "--workdir", "given"]).expect(0);
+    let report = fs::read_to_string(project.path("given/src/app/out/result.txt")).unwrap();
     assert_eq!(report, "passed: out\ntask.md");
 }
 
@@ -50,42 +50,42 @@ fn the_scope_is_made_where_it_is_missing_and_recorded() {
 
 #[test]
 fn a_scope_that_leads_out_over_a_link_is_refused() {
-    let project = scoped("src").with_file("elsewhere/secret.txt", "secret").with_file("work/unused", "");
-    symlink("../elsewhere", project.path("work/src")).unwrap();
+    let project = scoped("src").with_file("elsewhere/secret.txt", "secret").with_file("given/unused", "");
+    symlink("../elsewhere", project.path("given/src")).unwrap();
     insta::assert_snapshot!(refused(&project), @r"
-    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/work/src leads out of the workdir
+    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/given/src leads out of the workdir
       hint: name a directory in the workdir that is no link
     ");
 }
 
 #[test]
 fn a_scope_below_a_link_that_leads_out_is_refused() {
-    let project = scoped("src/deeper").with_file("elsewhere/secret.txt", "secret").with_file("work/unused", "");
-    symlink("../elsewhere", project.path("work/src")).unwrap();
+    let project = scoped("src/deeper").with_file("elsewhere/secret.txt", "secret").with_file("given/unused", "");
+    symlink("../elsewhere", project.path("given/src")).unwrap();
     insta::assert_snapshot!(refused(&project), @r"
-    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/work/src/deeper leads out of the workdir
+    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/given/src/deeper leads out of the workdir
       hint: name a directory in the workdir that is no link
     ");
 }
 
 #[test]
 fn a_scope_in_the_runtimes_own_directory_is_refused() {
-    insta::assert_snapshot!(refused(&scoped(".murmur").with_file("work/unused", "")), @r"
-    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/work/.murmur is the runtime's own
+    insta::assert_snapshot!(refused(&scoped(".murmur").with_file("given/unused", "")), @r"
+    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/given/.murmur is the runtime's own
       hint: name another directory of the workdir
     ");
-    let over_a_link = scoped("src").with_file("work/.murmur/unused", "");
-    symlink(".murmur", over_a_link.path("work/src")).unwrap();
+    let over_a_link = scoped("src").with_file("given/.murmur/unused", "");
+    symlink(".murmur", over_a_link.path("given/src")).unwrap();
     insta::assert_snapshot!(refused(&over_a_link), @r"
-    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/work/src is the runtime's own
+    error[E-CAP-002]: capabilities.filesystem.scope: PROJECT/given/src is the runtime's own
       hint: name another directory of the workdir
     ");
 }
 
 #[test]
 fn a_scope_over_a_link_that_stays_inside_is_granted() {
-    let project = scoped("src").with_file("work/real/task.md", "result here");
-    symlink("real", project.path("work/src")).unwrap();
-    project.run(["run", "--workdir", "work"]).expect(0);
-    assert_eq!(fs::read_to_string(project.path("work/real/out/result.txt")).unwrap(), "here");
+    let project = scoped("src").with_file("given/real/task.md", "result here");
+    symlink("real", project.path("given/src")).unwrap();
+    project.run(["run", "--workdir", "given"]).expect(0);
+    assert_eq!(fs::read_to_string(project.path("given/real/out/result.txt")).unwrap(), "here");
 }
