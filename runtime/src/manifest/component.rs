@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Artifact, Manifest, ManifestError, SourceProblem, listed};
+use super::{Manifest, ManifestError, Source, SourceProblem, listed};
 
 /// The component that is preferred where a directory holds several.
 const PREFERRED: &str = "capsule.wasm";
@@ -30,16 +30,16 @@ impl Manifest {
         }
     }
 
-    /// The component of `artifact`, one of this manifest's artifacts: its source, or the component in its source.
+    /// The component of one of this manifest's artifacts: its source, or the component in its source.
     ///
     /// # Errors
     /// The source does not exist or cannot be looked at, is neither a `*.wasm` file nor a directory, or is a directory
     /// without `murmur.yaml` or without a component to choose.
-    pub fn payload(&self, artifact: &Artifact) -> Result<PathBuf, ManifestError> {
-        let source = self.directory().join(&artifact.source);
+    pub fn payload(&self, named: &Source) -> Result<PathBuf, ManifestError> {
+        let source = self.directory().join(&named.path);
         let failed = |problem: SourceProblem, reason: String| ManifestError::Source {
-            place: artifact.place.clone(),
-            field: artifact.field.clone(),
+            place: named.place.clone(),
+            field: named.field.clone(),
             source_path: source.clone(),
             reason,
             problem,
@@ -122,6 +122,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 mod tests {
     use tempfile::TempDir;
 
+    use super::super::Reference;
     use super::*;
 
     /// A directory with the given files (those ending in `/` are directories) and a manifest with one artifact.
@@ -154,9 +155,16 @@ mod tests {
         shown(&directory, manifest.component())
     }
 
+    fn local(manifest: &Manifest) -> &Source {
+        match &manifest.artifacts[0].reference {
+            Reference::Local(source) => source,
+            Reference::Installed(version) => panic!("installed: {}", version.as_str()),
+        }
+    }
+
     fn payload(files: &[&str], source: &str) -> String {
         let (directory, manifest) = project(files, source);
-        shown(&directory, manifest.payload(&manifest.artifacts[0]))
+        shown(&directory, manifest.payload(local(&manifest)))
     }
 
     #[test]
@@ -200,7 +208,7 @@ mod tests {
         let (elsewhere, _) = project(&["t.wasm"], "unused");
         let path = elsewhere.path().join("t.wasm");
         let (_directory, manifest) = project(&[], path.to_str().unwrap());
-        assert_eq!(manifest.payload(&manifest.artifacts[0]).unwrap(), path);
+        assert_eq!(manifest.payload(local(&manifest)).unwrap(), path);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | `file` | reading the file, bounded |
 //! | `yaml` | text to a tree with positions |
 //! | `schema` | which keys there are, and which of them this version reads |
+//! | `fields` | the fields of one mapping, each with its type or refused with its place |
 //! | `read` | the tree to a [`Manifest`] |
 //! | `names` | names and versions |
 //! | `scope` | the part of the workdir that guests see |
@@ -19,6 +20,7 @@
 
 mod component;
 mod error;
+mod fields;
 mod file;
 mod names;
 mod read;
@@ -49,18 +51,34 @@ pub struct Manifest {
     path: PathBuf,
 }
 
-/// A WASM tool that stands beside the capsule.
+/// An artifact that the capsule uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// The name by which the capsule calls it.
     pub name: ArtifactName,
-    /// The declared version. An artifact with a source is always used as it stands there, see
-    /// [`shown_version`](Self::shown_version).
-    pub version: Option<Version>,
-    source: PathBuf,
-    /// Where the source is named, for what is found out about it later.
+    /// Which one it is.
+    pub reference: Reference,
+    /// Where it is named.
+    pub place: Place,
+}
+
+/// Which artifact is meant by an entry of the manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reference {
+    /// The one of this version in an artifact store.
+    Installed(Version),
+    /// The one that stands at a path, always used as it stands there.
+    Local(Source),
+}
+
+/// A path that an artifact is taken from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// As written: relative to [`Manifest::directory`] unless absolute.
+    pub path: PathBuf,
+    /// Where it is named, for what is found out about it later.
     place: Place,
-    /// The source's field, as a path from the manifest's root.
+    /// Its field, as a path from the manifest's root.
     field: String,
 }
 
@@ -161,6 +179,15 @@ impl Manifest {
         &self.path
     }
 
+    /// The refusal of the artifacts that would have to be installed, of which `first` is one.
+    pub(crate) fn not_installed(&self, first: &Artifact) -> ManifestError {
+        let absent = self.artifacts.iter().filter_map(|artifact| match &artifact.reference {
+            Reference::Installed(version) => Some(format!("{}@{}", artifact.name, version.as_str())),
+            Reference::Local(_) => None,
+        });
+        ManifestError::NotInstalled { place: first.place.clone(), artifacts: absent.collect() }
+    }
+
     /// The directory that the manifest stands in, and that its paths start from. Never empty.
     pub fn directory(&self) -> &Path {
         match self.path.parent() {
@@ -181,14 +208,12 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-impl Artifact {
-    /// The version to show and to record: `local`, because a source may change without its version changing.
-    pub fn shown_version(&self) -> &'static str {
-        "local"
-    }
-
-    /// Where it stands, as written: relative to [`Manifest::directory`] unless absolute.
-    pub fn source(&self) -> &Path {
-        &self.source
+impl Reference {
+    /// The version to show and to record; `local` for a source, which may change without its version changing.
+    pub fn shown_version(&self) -> &str {
+        match self {
+            Self::Installed(version) => version.as_str(),
+            Self::Local(_) => "local",
+        }
     }
 }

@@ -20,7 +20,7 @@ use super::result;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{Access, Capsule, Engine, Grants, GuestError, Limits, ProtectedPaths, Tool, Toolbox, Workspace};
-use crate::manifest::{Manifest, Scope, UnknownKey};
+use crate::manifest::{Manifest, Reference, Scope, UnknownKey};
 use crate::record::BootstrapLog;
 
 /// Where compiled components are kept, below the murmur home.
@@ -49,10 +49,14 @@ impl Prepared {
     pub fn load(manifest: &Path, home: &Path) -> Result<Self, Diagnostic> {
         let (manifest, unknown_keys) = Manifest::load(manifest).map_err(|error| error.diagnostic())?;
         let component = manifest.component().map_err(|error| error.diagnostic())?;
-        let sources =
-            manifest.artifacts.iter().map(|artifact| Ok((artifact.name.to_string(), manifest.payload(artifact)?)));
-        let sources: Vec<(String, PathBuf)> =
-            sources.collect::<Result<_, crate::manifest::ManifestError>>().map_err(|error| error.diagnostic())?;
+        let mut sources: Vec<(String, PathBuf)> = Vec::new();
+        for artifact in &manifest.artifacts {
+            let path = match &artifact.reference {
+                Reference::Local(source) => manifest.payload(source),
+                Reference::Installed(_) => Err(manifest.not_installed(artifact)),
+            };
+            sources.push((artifact.name.to_string(), path.map_err(|error| error.diagnostic())?));
+        }
 
         let compiled = home.join(COMPILED_DIR);
         // Without a cache everything still runs, only slower.

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// Nothing that is run here takes nearly so long. Whoever waits longer waits for something that hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A component of `tests/guests`, by its file name without `.wasm`.
+/// A component of `testdata/guests`, by its file name without `.wasm`.
 ///
 /// # Panics
 /// When it has not been built.

@@ -1,6 +1,6 @@
 //! Guests: what they are given, what they are refused, and how they end.
 //!
-//! What each guest does is chosen by its task or input: see `tests/guests`.
+//! What each guest does is chosen by its task or input: see `testdata/guests`.
 
 mod calling;
 mod ending;

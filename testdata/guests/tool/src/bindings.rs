@@ -2,7 +2,7 @@
 #![allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "generated code")]
 
 wit_bindgen::generate!({
-    path: "../../../../wit/tool",
+    path: "../../../wit/tool",
     world: "murmur:tool/tool",
 });
 
