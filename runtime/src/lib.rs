@@ -14,8 +14,6 @@
 //!
 //! Checking a record is not done here: `mur trace verify` is the `mur-verify` library behind session addresses.
 
-#![forbid(unsafe_code)]
-
 pub mod cli;
 pub mod context;
 pub mod diagnostic;

@@ -1,12 +1,12 @@
-//! From a file to a component that can be run.
+//! From a component's bytes to one that can be run.
 //!
 //! Everything that can be known before a guest runs is checked here, so that an unfit component is refused
 //! by name and not by a trap in the middle of its work.
 
-use super::error::{FileKind, GuestError};
+use super::code::Code;
+use super::compiled::CompiledCache;
+use super::error::GuestError;
 use super::store::State;
-use std::fs;
-use std::io;
 use std::path::Path;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -31,53 +31,20 @@ pub(crate) const TOOL: Contract = Contract { imports: &[], export: "murmur:tool/
 /// The WASI packages that are served, in any 0.2 version: those are compatible with each other.
 const WASI: [&str; 6] = ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
 
-/// Reads and compiles a component.
+/// The compiled form of a component: the one that is kept, or a new one, which is kept then.
 ///
 /// # Errors
-/// [`GuestError::NotFound`], [`GuestError::Unreadable`], [`GuestError::NotAComponent`],
 /// [`GuestError::Invalid`].
-pub(crate) fn compile(engine: &Engine, path: &Path) -> Result<Component, GuestError> {
-    let bytes = read(path)?;
-    if let Some(kind) = other_kind(&bytes) {
-        return Err(GuestError::NotAComponent { path: path.to_owned(), kind });
+pub(crate) fn compile(engine: &Engine, cache: Option<&CompiledCache>, code: &Code) -> Result<Component, GuestError> {
+    if let Some(component) = cache.and_then(|cache| cache.load(engine, code)) {
+        return Ok(component);
     }
-    Component::from_binary(engine, &bytes)
-        .map_err(|error| GuestError::Invalid { path: path.to_owned(), reason: format!("{error:#}") })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
-    let bytes = fs::metadata(path).and_then(|metadata| {
-        if metadata.is_file() {
-            fs::read(path)
-        } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
-        }
-    });
-    bytes.map_err(|source| {
-        let path = path.to_owned();
-        if source.kind() == io::ErrorKind::NotFound {
-            GuestError::NotFound { path }
-        } else {
-            GuestError::Unreadable { path, source }
-        }
-    })
-}
-
-/// What these bytes are, if they do not begin as a component does.
-fn other_kind(bytes: &[u8]) -> Option<FileKind> {
-    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
-    const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
-    if bytes.starts_with(&COMPONENT) {
-        None
-    } else if bytes.starts_with(&CORE_MODULE) {
-        Some(FileKind::CoreModule)
-    } else if bytes.is_empty() {
-        Some(FileKind::Empty)
-    } else if std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0')) {
-        Some(FileKind::Text)
-    } else {
-        Some(FileKind::Unknown)
+    let component = Component::from_binary(engine, code.bytes())
+        .map_err(|error| GuestError::Invalid { path: code.origin().to_owned(), reason: format!("{error:#}") })?;
+    if let Some(cache) = cache {
+        cache.keep(code, &component);
     }
+    Ok(component)
 }
 
 /// Checks a component against its contract and links it.
@@ -134,15 +101,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_by_its_first_bytes() {
-        assert_eq!(other_kind(b"\0asm\x0d\0\x01\0..."), None);
-        assert_eq!(other_kind(b"\0asm\x01\0\0\0..."), Some(FileKind::CoreModule));
-        assert_eq!(other_kind(b"(component)"), Some(FileKind::Text));
-        assert_eq!(other_kind(b""), Some(FileKind::Empty));
-        assert_eq!(other_kind(b"\x7fELF\0\xff"), Some(FileKind::Unknown));
-    }
-
-    #[test]
     fn exactly_one_version_of_a_murmur_package_is_served() {
         assert!(served("murmur:tool-registry/invoke@0.1.0", &CAPSULE));
         assert!(!served("murmur:tool-registry/invoke@0.1.1", &CAPSULE));
@@ -166,13 +124,5 @@ mod tests {
         assert!(served("wasi:filesystem/types@0.2.12", &TOOL));
         assert!(!served("wasi:io/streams@0.3.0", &TOOL));
         assert!(!served("wasi:http/outgoing-handler@0.2.0", &TOOL));
-    }
-
-    #[test]
-    fn a_directory_is_not_a_component_file() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(read(directory.path()), Err(GuestError::Unreadable { .. })));
-        let missing = directory.path().join("missing.wasm");
-        assert!(matches!(read(&missing), Err(GuestError::NotFound { path }) if path == missing));
     }
 }

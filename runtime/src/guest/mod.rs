@@ -7,8 +7,10 @@
 //!
 //! | file | what it knows |
 //! |---|---|
-//! | `engine` | the Wasmtime engine, its clock, the cache of compiled components |
-//! | `load` | from a file to a component that fits: what is imported must be served, what is called exported |
+//! | `engine` | the Wasmtime engine and its clock |
+//! | `code` | the bytes of a component |
+//! | `compiled` | compiled components on disk, and when they are believed |
+//! | `load` | from those bytes to a component that fits: what is imported must be served, what is called exported |
 //! | `grants` | directory, environment and limits of one guest |
 //! | `limits` | counting memory, tables and instances |
 //! | `protect` | which paths are the runtime's, as rules over host paths |
@@ -24,6 +26,8 @@
 
 mod bindings;
 mod capsule;
+mod code;
+mod compiled;
 mod engine;
 mod error;
 mod filesystem;
@@ -38,6 +42,7 @@ mod witness;
 
 pub use bindings::{Status, ToolInput, ToolResult};
 pub use capsule::Capsule;
+pub use code::Code;
 pub use engine::Engine;
 pub use error::{FileKind, GuestError, WitnessError};
 pub use grants::{Access, Grants, Workspace};

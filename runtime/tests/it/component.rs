@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasmtime::component::{Component, Linker, ResourceTable};
-use wasmtime::{Cache, CacheConfig, Config, Engine, Store};
+use wasmtime::{Engine, Store};
 use wasmtime_wasi::p2::bindings::Command;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, I32Exit, WasiCtx, WasiCtxView, WasiView};
@@ -50,15 +50,7 @@ impl WasiView for Host {
 /// The component as any WASI host compiles it: none of the runtime's own settings.
 fn command() -> &'static Component {
     static COMMAND: OnceLock<Component> = OnceLock::new();
-    COMMAND.get_or_init(|| {
-        let directory = support::target().join("guests/compiled-command");
-        fs::create_dir_all(&directory).unwrap();
-        let mut cache = CacheConfig::new();
-        cache.with_directory(directory.canonicalize().unwrap());
-        let mut config = Config::new();
-        config.cache(Some(Cache::new(cache).unwrap()));
-        Component::from_file(&Engine::new(&config).unwrap(), support::guest("check_capsule")).unwrap()
-    })
+    COMMAND.get_or_init(|| Component::from_file(&Engine::default(), support::guest("check_capsule")).unwrap())
 }
 
 /// Runs the command with `directory` to read, as `name`.
