@@ -60,18 +60,42 @@ codes! {
     ImportNotLinked = "E-RUN-002",
     /// The capsule's component was not found.
     ComponentNotFound = "E-RUN-004",
+    /// An agent capsule names no driver that it declares.
+    NoDriver = "E-RUN-005",
     /// The session could not go on, for example because its trace could not be written.
     SessionFailed = "E-RUN-007",
     /// A declared artifact is not installed.
     ArtifactNotInstalled = "E-RUN-008",
     /// The session ran and its task did not complete.
     TaskNotCompleted = "E-RUN-040",
+    /// An entry of a list of hosts cannot be read.
+    NetworkRule = "E-CAP-001",
     /// `capabilities.filesystem.scope` cannot be used.
     FilesystemScope = "E-CAP-002",
     /// The declared containment floor cannot be met.
     ContainmentFloor = "E-CAP-003",
+    /// A staged interpreter without the containment that it needs.
+    StagedRuntime = "E-CAP-004",
+    /// What is exported lies outside of the workdir.
+    ExportRoot = "E-CAP-007",
+    /// A capsule that stays must limit how long its shared files can be fetched.
+    PeerFilesAge = "E-CAP-008",
+    /// The name of a state store cannot be used.
+    StateStore = "E-CAP-009",
+    /// An artifact's `config` has the wrong shape or is too large.
+    ArtifactConfig = "E-CAP-010",
+    /// The name of a conversation record cannot be used.
+    RecordStore = "E-CAP-011",
+    /// A read-only path cannot be used.
+    ReadOnlyPath = "E-CAP-012",
     /// An artifact claims a tool name that is the runtime's own.
     ReservedToolName = "E-CAP-013",
+    /// `env.allow` names variables that guests never see.
+    EnvironmentBackstop = "E-CAP-016",
+    /// A native tool has a gateway.
+    GatewayOnNative = "E-CAP-017",
+    /// A gateway has neither a key nor the word that it needs none.
+    GatewayKey = "E-CAP-018",
     /// An artifact's payload has the wrong shape.
     PayloadShape = "E-BLD-003",
     /// A file or directory does not exist.
@@ -88,8 +112,30 @@ codes! {
     TraceUnreadable = "E-TRC-001",
     /// A session address names no session, or several.
     SessionAddress = "E-TRC-002",
-    /// The manifest holds a key that is not known.
+    /// The manifest holds a key or a secret in plain text.
+    LiteralCredential = "W-SEC-004",
+    /// A hook's capabilities hold a block that has no effect.
+    InertHookBlock = "W-SEC-006",
+    /// An artifact's capabilities name what the capsule itself does not have.
+    OutsideCeiling = "W-SEC-007",
+    /// A tool's or driver's capabilities hold a block that has no effect.
+    InertToolBlock = "W-SEC-008",
+    /// A shell's interpreter reads directories of this host.
+    InterpreterRuntime = "W-SEC-009",
+    /// Programs in the workdir may be run.
+    WorkdirExec = "W-SEC-011",
+    /// A state store for the whole capsule has no effect.
+    CapsuleWideState = "W-SEC-014",
+    /// A native tool's `config` has no effect.
+    ConfigOnNative = "W-SEC-015",
+    /// `conversation` for the whole capsule has no effect.
+    CapsuleWideConversation = "W-SEC-016",
+    /// The manifest or the configuration holds a key that is not known.
     UnknownManifestKey = "W-SEC-019",
+    /// `env.allow` names a variable that is called like a secret.
+    SecretVariable = "W-SEC-024",
+    /// A guest may reach a gateway's host directly.
+    GatewayHostAllowed = "W-SEC-025",
 }
 
 impl Code {

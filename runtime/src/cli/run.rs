@@ -57,10 +57,8 @@ pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
     let home = context.home().map_err(|error| {
         Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
     })?;
-    let prepared = Prepared::load(&context.here.join(&args.manifest), &home)?;
-    for key in &prepared.unknown_keys {
-        complain(&key.diagnostic());
-    }
+    let manifest = context.here.join(&args.manifest);
+    let prepared = Prepared::load(&manifest, &home, |warning| complain(&warning.diagnostic()))?;
     let key = HostKey::load_or_create(&home)
         .map_err(|error| Diagnostic::new(Code::Home, format!("records cannot be sealed: {error}")))?;
     let request =

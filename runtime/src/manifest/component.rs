@@ -136,7 +136,8 @@ mod tests {
         let manifest = directory.path().join("murmur.yaml");
         let text = format!("name: demo\nversion: 1.0.0\nartifacts:\n  - {{name: tool, source: {source:?}}}\n");
         fs::write(&manifest, text).unwrap();
-        let (manifest, warnings) = Manifest::load(&manifest).unwrap();
+        let crate::manifest::Reading { warnings, outcome } = Manifest::load(&manifest);
+        let manifest = outcome.unwrap();
         assert_eq!(warnings, []);
         (directory, manifest)
     }

@@ -95,6 +95,18 @@ pub enum ManifestError {
         /// What to write instead.
         hint: Option<String>,
     },
+    /// A value breaks a rule that has a code of its own.
+    #[error("{place}: {reason}")]
+    Rule {
+        /// The rule's code.
+        code: Code,
+        /// Where.
+        place: Place,
+        /// What is wrong with which field.
+        reason: String,
+        /// What to write instead.
+        hint: String,
+    },
     /// A key or value that manifests may hold has no effect in this version.
     #[error("{place}: {what} is not supported by this version of mur")]
     Unsupported {
@@ -105,11 +117,13 @@ pub enum ManifestError {
         /// What to do.
         hint: &'static str,
     },
-    /// `capabilities.filesystem.scope` is no subdirectory of the workdir.
-    #[error("{place}: `capabilities.filesystem.scope` {reason}")]
+    /// A `filesystem.scope` is no subdirectory of the workdir.
+    #[error("{place}: `{field}` {reason}")]
     Scope {
         /// Where.
         place: Place,
+        /// The field, as a path from the manifest's root.
+        field: String,
         /// Why.
         #[source]
         reason: ScopeError,
@@ -194,6 +208,7 @@ impl ManifestError {
             Self::NotText { .. } | Self::Syntax { .. } => Code::ManifestSyntax,
             Self::Missing { .. } => Code::ManifestField,
             Self::Value { .. } | Self::Unsupported { .. } => Code::ManifestValue,
+            Self::Rule { code, .. } => *code,
             Self::Scope { .. } => Code::FilesystemScope,
             Self::Containment { .. } => Code::ContainmentFloor,
             Self::ReservedName { .. } => Code::ReservedToolName,
@@ -221,6 +236,7 @@ impl ManifestError {
             Self::NotText { .. } => "save the file as UTF-8",
             Self::Missing { hint, .. } | Self::Unsupported { hint, .. } => hint,
             Self::Value { hint, .. } => return hint.clone(),
+            Self::Rule { hint, .. } => return Some(hint.clone()).filter(|hint| !hint.is_empty()),
             Self::Scope { .. } => "name a directory below the workdir, for example `scope: data`",
             Self::Containment { .. } => "declare `containment: advisory`, or leave it out",
             Self::ReservedName { .. } => "give the artifact another name",
@@ -268,13 +284,6 @@ pub struct UnknownKey {
 impl UnknownKey {
     /// The warning for people.
     pub fn diagnostic(&self) -> Diagnostic {
-        let Self { place, key, nearest } = self;
-        let text = match nearest {
-            Some(nearest) => {
-                format!("{place}: `{key}` is not a known key and has no effect; did you mean `{nearest}`?")
-            }
-            None => format!("{place}: `{key}` is not a known key and has no effect"),
-        };
-        Diagnostic::new(Code::UnknownManifestKey, text)
+        super::Warning::from(self.clone()).diagnostic()
     }
 }

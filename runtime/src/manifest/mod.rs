@@ -1,43 +1,79 @@
 //! `murmur.yaml`: what a capsule is, which artifacts it uses and what it may do.
 //!
 //! [`Manifest::load`] reads, parses and validates in one step. What comes out is right: names are names, limits are
-//! greater than zero, a scope cannot leave the workdir. What this version cannot honour is refused here, before anything
-//! exists on disk for the session.
+//! greater than zero, a scope cannot leave the workdir. What is right and cannot be honoured by this version is named by
+//! [`Manifest::unserved`].
 //!
 //! | file | what lives there |
 //! |---|---|
 //! | `file` | reading the file, bounded |
 //! | `yaml` | text to a tree with positions |
-//! | `schema` | which keys there are, and which of them this version reads |
+//! | `schema` | which keys there are, as data, and the reference page made of it |
+//! | `unknown` | the look for keys that have no effect |
 //! | `fields` | the fields of one mapping, each with its type or refused with its place |
 //! | `read` | the tree to a [`Manifest`] |
-//! | `names` | names and versions |
-//! | `scope` | the part of the workdir that guests see |
+//! | `agent`, `capabilities`, `gateway` | the types of its blocks |
+//! | `environment`, `hosts`, `json`, `names`, `scope`, `units` | the types of its values |
+//! | `grants` | what each artifact may do |
+//! | `unserved` | what is declared and not honoured by this version |
 //! | `component` | from a manifest to the components that it names |
-//! | `error` | why a manifest cannot be used |
+//! | `error`, `warning` | why a manifest cannot be used, and what is told of one that can |
 //!
 //! The room knows no other, save the codes of [`diagnostic`](crate::diagnostic). Fetching artifacts is not its matter.
 
+mod agent;
+mod capabilities;
 mod component;
+mod environment;
 mod error;
-mod fields;
-mod file;
+pub(crate) mod fields;
+pub(crate) mod file;
+mod gateway;
+mod grants;
+mod hosts;
+mod json;
 mod names;
 mod read;
-mod schema;
+pub(crate) mod schema;
 mod scope;
-mod yaml;
+mod units;
+mod unknown;
+mod unserved;
+mod warning;
+pub(crate) mod yaml;
 
-use std::fmt;
-use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
+pub use agent::{
+    AfterTask, Capture, Compaction, ContextRetention, ContextSettings, Eval, Exports, FilesExport, Inference,
+    Lifecycle, NetworkSettings, Observability, PeerFilesExport, Recording, RegistryChoice, RegistrySettings, Scorer,
+    ScorerKind, SystemPrompt, TaskAcceptance, Threading, TraceRetention, TraceSettings, Transport,
+};
+pub use capabilities::{
+    ArtifactCapabilities, Capabilities, Containment, InterpreterRuntime, Limits, Placed, Resources, RuntimeDirectory,
+    Shell, StagedRuntime,
+};
+pub use environment::{BACKSTOP, EnvName, EnvPattern, NoEnvName, NoEnvPattern};
 pub use error::{ManifestError, Place, SourceProblem, UnknownKey};
 pub use file::MANIFEST_MAX_BYTES;
-pub use names::{ArtifactName, CapsuleName, EmptyVersion, NAME_MAX, NameError, Version};
+pub use gateway::{CredentialName, EndpointError, Gateway, GatewayEndpoint, GatewayKey, NoCredentialName, Secret};
+pub use grants::{ArtifactGrants, Surface};
+pub use hosts::{Host, HostError, HostRule, Scheme};
+pub use json::{CONFIG_MAX_BYTES, JsonObject};
+pub use names::{
+    ArtifactName, BinaryName, CapsuleName, EmptyVersion, NAME_MAX, NameError, NoBinaryName, StoreName, StoreNameError,
+    Version,
+};
+pub use schema::reference_page;
 pub use scope::{Scope, ScopeError, Subpath};
+pub use units::{Age, ByteSize, Fraction, NoAge, NoByteSize};
+pub use warning::Warning;
 
-/// A script capsule's manifest.
+use unserved::Asked;
+
+/// A capsule's manifest.
+///
+/// Blocks that a manifest leaves out have their documented defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// The capsule's name.
@@ -46,9 +82,28 @@ pub struct Manifest {
     pub version: Version,
     /// The artifacts in the manifest's order; no two have the same name.
     pub artifacts: Vec<Artifact>,
-    /// What the capsule and its tools may do.
+    /// What the capsule and its artifacts may do.
     pub capabilities: Capabilities,
+    /// What makes the capsule an agent; without it, it is a script.
+    pub inference: Option<Inference>,
+    /// The conversation and what is kept of it.
+    pub context: ContextSettings,
+    /// Spans and scores.
+    pub observability: Observability,
+    /// What the record of a session holds.
+    pub trace: TraceSettings,
+    /// The capsule's own door.
+    pub network: NetworkSettings,
+    /// Which tasks it takes, and how long it lives.
+    pub lifecycle: Lifecycle,
+    /// What others may fetch.
+    pub exports: Exports,
+    /// Where artifacts are looked for.
+    pub registry: RegistrySettings,
+    /// The version of mur that the capsule is deployed with.
+    pub mur_version: Option<String>,
     path: PathBuf,
+    asked: Vec<Asked>,
 }
 
 /// An artifact that the capsule uses.
@@ -56,10 +111,76 @@ pub struct Manifest {
 pub struct Artifact {
     /// The name by which the capsule calls it.
     pub name: ArtifactName,
+    /// What it is.
+    pub role: Role,
     /// Which one it is.
     pub reference: Reference,
+    /// Whether its payload may be the system prompt.
+    pub prompt_payload: bool,
+    /// What its own block says of what it may do.
+    pub capabilities: ArtifactCapabilities,
+    /// What it is handed as `MURMUR_ARTIFACT_CONFIG`. Never a skill's.
+    pub config: Option<JsonObject>,
+    /// The provider that it reaches. Never a skill's.
+    pub gateway: Option<Gateway>,
+    /// What happens when events come too fast for it; `None` but for hooks.
+    pub on_overflow: Option<Overflow>,
     /// Where it is named.
     pub place: Place,
+}
+
+/// What an artifact is to the capsule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Called by the model or by the capsule's code.
+    Tool,
+    /// Speaks to the model's provider.
+    Driver,
+    /// Called at the moments of a session.
+    Hook,
+    /// A text that the model reads.
+    Skill,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Driver, Self::Hook, Self::Skill];
+
+    /// The word in manifests and traces.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Driver => "driver",
+            Self::Hook => "hook",
+            Self::Skill => "skill",
+        }
+    }
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What happens to events that come too fast for a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// They are left out.
+    Drop,
+    /// The session waits.
+    Block,
+}
+
+/// What came of reading a manifest.
+#[derive(Debug)]
+#[must_use]
+pub struct Reading {
+    /// What is to be told, in the order of the file, also of a manifest that cannot be used: a misspelt key is often
+    /// the reason.
+    pub warnings: Vec<Warning>,
+    /// The manifest, or the first reason why it cannot be used.
+    pub outcome: Result<Manifest, ManifestError>,
 }
 
 /// Which artifact is meant by an entry of the manifest.
@@ -82,95 +203,20 @@ pub struct Source {
     field: String,
 }
 
-/// The capsule's `capabilities`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Capabilities {
-    /// The part of the accessible workdir that guests see as `.`.
-    pub scope: Scope,
-    /// What each guest may use.
-    pub limits: Limits,
-    /// The weakest containment that the capsule accepts.
-    pub containment: Containment,
-}
-
-/// What one guest may use; reaching a limit ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Linear memory, in bytes. Default 512 MiB.
-    pub memory_bytes: NonZeroU64,
-    /// Elements of one table. Default 100,000.
-    pub table_elements: NonZeroU32,
-    /// Core instances. Default 1,000.
-    pub instances: NonZeroU32,
-    /// Wall-clock time of one run, in seconds. Default 600.
-    pub deadline_seconds: NonZeroU32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        const MEMORY_BYTES: NonZeroU64 = NonZeroU64::MIN.saturating_add(512 * 1024 * 1024 - 1);
-        const TABLE_ELEMENTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(100_000 - 1);
-        const INSTANCES: NonZeroU32 = NonZeroU32::MIN.saturating_add(1_000 - 1);
-        const DEADLINE_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(600 - 1);
-        Self {
-            memory_bytes: MEMORY_BYTES,
-            table_elements: TABLE_ELEMENTS,
-            instances: INSTANCES,
-            deadline_seconds: DEADLINE_SECONDS,
-        }
-    }
-}
-
-/// How strongly a session is contained, from weakest to strongest.
-///
-/// The class speaks of native subprocesses; guests in WASM are bounded by their preopens and limits in every class. This
-/// version starts no subprocess and accepts no class above [`Containment::Advisory`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Containment {
-    /// No kernel sandbox is promised.
-    #[default]
-    Advisory,
-    /// Subprocesses are confined to the workdir and to what was granted.
-    Scoped,
-    /// As `scoped`, in a root file system of its own.
-    Sealed,
-}
-
-impl Containment {
-    /// Every class, weakest first.
-    pub const ALL: [Self; 3] = [Self::Advisory, Self::Scoped, Self::Sealed];
-
-    /// The word in manifests and traces.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Advisory => "advisory",
-            Self::Scoped => "scoped",
-            Self::Sealed => "sealed",
-        }
-    }
-}
-
-impl fmt::Display for Containment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 impl Manifest {
-    /// Reads and validates the manifest at `path`; what it holds without effect comes back as warnings.
+    /// Reads and validates the manifest at `path`.
     ///
-    /// # Errors
-    /// The first reason why it cannot be used. Nothing that it names is looked at yet: that is for
-    /// [`component`](Self::component) and [`payload`](Self::payload).
-    pub fn load(path: &Path) -> Result<(Self, Vec<UnknownKey>), ManifestError> {
-        Self::parse(path, &file::read(path)?)
+    /// Nothing that it names is looked at yet: that is for [`component`](Self::component) and
+    /// [`payload`](Self::payload).
+    pub fn load(path: &Path) -> Reading {
+        match file::read(path) {
+            Ok(text) => Self::parse(path, &text),
+            Err(error) => Reading { warnings: Vec::new(), outcome: Err(error) },
+        }
     }
 
     /// Validates `text` as the manifest at `path`, which is not opened. `text` has no byte order mark.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load), save those of the file itself.
-    pub fn parse(path: &Path, text: &str) -> Result<(Self, Vec<UnknownKey>), ManifestError> {
+    pub fn parse(path: &Path, text: &str) -> Reading {
         read::manifest(path, text)
     }
 

@@ -1,164 +1,169 @@
 //! The tree of a manifest's text to a [`Manifest`]: types, ranges and what must not occur together.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `artifacts` | `artifacts[]` |
+//! | `capabilities` | the capsule's `capabilities` |
+//! | `grants` | an artifact's `capabilities` |
+//! | `shell` | `capabilities.shell` |
+//! | `inference` | `inference` |
+//! | `agent` | the other blocks of an agent |
 
-use std::collections::HashMap;
+mod agent;
+mod artifacts;
+mod capabilities;
+mod grants;
+mod inference;
+mod shell;
+
 use std::path::{Path, PathBuf};
 
+use super::capabilities::Placed;
 use super::fields::{Fields, Reader, Text};
-use super::schema;
-use super::yaml::{Position, Value};
-use super::{
-    Artifact, ArtifactName, Capabilities, CapsuleName, Containment, Limits, Manifest, ManifestError, Reference, Source,
-    UnknownKey,
-};
+use super::grants::{Outside, resolve};
+use super::hosts::HostRule;
+use super::unserved::Feature;
+use super::yaml::{Node, Value};
+use super::{Artifact, Capabilities, CapsuleName, Manifest, ManifestError, Reading, Role, Transport, schema};
+use crate::diagnostic::Code;
 
-pub(super) fn manifest(path: &Path, text: &str) -> Result<(Manifest, Vec<UnknownKey>), ManifestError> {
+pub(super) fn manifest(path: &Path, text: &str) -> Reading {
     let mut reader = Reader::new(path, text);
-    let tree = reader.parse()?;
-    let root = reader.root(&tree, &schema::ROOT)?;
-
-    let name = reader.required(&root, "name", "add `name:` with a name of a-z, 0-9 and `-`")?;
-    let name: CapsuleName = reader.parsed(&name)?;
-    let version = reader.required(&root, "version", "add `version: 0.1.0`")?;
-    let version = reader.parsed(&version)?;
-    let artifacts = reader.artifacts(&root)?;
-    if let Some(index) = artifacts.iter().position(|artifact| artifact.name.as_str() == name.as_str()) {
-        // What guests do and print is told by their names.
-        return Err(ManifestError::Value {
-            place: artifacts[index].place.clone(),
-            reason: format!("`artifacts[{index}].name` is the capsule's own name, `{name}`"),
-            hint: Some("give one of them another name".to_owned()),
-        });
-    }
-    let capabilities = reader.capabilities(&root)?;
-
-    let mut unknown = reader.unknown;
-    unknown.sort_by_key(|key| (key.place.line, key.place.column));
-    Ok((Manifest { name, version, artifacts, capabilities, path: path.to_owned() }, unknown))
+    let outcome = reader.manifest(path);
+    Reading { warnings: reader.told(), outcome }
 }
 
 impl Reader<'_> {
-    fn artifacts(&mut self, root: &Fields<'_>) -> Result<Vec<Artifact>, ManifestError> {
-        let Some(node) = root.block("artifacts") else { return Ok(Vec::new()) };
-        let Value::List(items) = &node.value else { return Err(self.wrong_type(node, "artifacts", "a list")) };
-        let mut lines: HashMap<ArtifactName, u64> = HashMap::new();
-        let mut artifacts = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            let fields = self.mapping(item, format!("artifacts[{index}]"), &schema::ARTIFACT)?;
-            let artifact = self.artifact(fields)?;
-            if let Some(line) = lines.insert(artifact.name.clone(), artifact.place.line) {
-                return Err(ManifestError::Value {
-                    place: artifact.place,
-                    reason: format!("`artifacts[{index}].name` repeats `{}` of line {line}", artifact.name),
-                    hint: Some("give each artifact a name of its own".to_owned()),
-                });
-            }
-            artifacts.push(artifact);
-        }
-        Ok(artifacts)
-    }
+    fn manifest(&mut self, path: &Path) -> Result<Manifest, ManifestError> {
+        let tree = self.parse()?;
+        self.warn_of_keys(&tree, "", &schema::ROOT);
+        let root = self.root(&tree, &schema::ROOT)?;
 
-    fn artifact(&mut self, fields: Fields<'_>) -> Result<Artifact, ManifestError> {
-        let name = self.required(&fields, "name", "add `name:`, by which the capsule calls it")?;
-        let (at, name) = (name.at, self.parsed::<ArtifactName>(&name)?);
-        if schema::RESERVED_TOOLS.contains(&name.as_str()) {
-            return Err(ManifestError::ReservedName { place: self.place(at), name: name.to_string() });
-        }
-        self.role(&fields)?;
-        let version = self.string(&fields, "version")?.map(|version| self.parsed(&version)).transpose()?;
-        let reference = match (self.source(&fields)?, version) {
-            (Some((path, at)), _) => {
-                Reference::Local(Source { path, place: self.place(at), field: fields.field("source") })
-            }
-            (None, Some(version)) => Reference::Installed(version),
-            (None, None) => {
-                let hint = "add `version:`, the one that is installed, or `source:`, the path of its component";
-                return Err(self.missing(&fields, "version", hint));
-            }
+        let name = self.required(&root, "name", "add `name:` with a name of a-z, 0-9 and `-`")?;
+        let name: CapsuleName = self.parsed(&name)?;
+        let version = self.required(&root, "version", "add `version: 0.1.0`")?;
+        let version = self.parsed(&version)?;
+        let artifacts = self.artifacts(&root, &name)?;
+        let lifecycle = self.lifecycle(&root)?;
+        let (capabilities, hosts) = self.capabilities(&root, &lifecycle)?;
+        let inference = self.inference(&root, &artifacts)?;
+        let driver = inference.as_ref().and_then(|inference| match &inference.transport {
+            Transport::Http { driver, .. } => Some(driver),
+            Transport::Process { .. } => None,
+        });
+        self.gateways(&artifacts, driver)?;
+        let manifest = Manifest {
+            context: self.context(&root)?,
+            observability: self.observability(&root)?,
+            trace: self.trace(&root)?,
+            network: self.network(&root)?,
+            exports: self.exports(&root, &lifecycle)?,
+            registry: self.registry(&root)?,
+            mur_version: self.visible(&root, "mur_version")?,
+            name,
+            version,
+            artifacts,
+            capabilities,
+            inference,
+            lifecycle,
+            path: path.to_owned(),
+            asked: Vec::new(),
         };
-        Ok(Artifact { name, reference, place: self.place(at) })
+        self.warn_of_grants(&manifest.artifacts, &manifest.capabilities);
+        self.warn_of_gateway_hosts(&manifest.artifacts, &hosts);
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.sort_by_key(|asked| (asked.place.line, asked.place.column));
+        Ok(Manifest { asked, ..manifest })
     }
 
-    /// Refuses every role but that of a tool.
-    fn role(&self, fields: &Fields<'_>) -> Result<(), ManifestError> {
-        let Some(Text { text: role, at, node, field }) = self.string(fields, "runtime")? else { return Ok(()) };
-        if role == "tool" {
-            Ok(())
-        } else if schema::ROLES.contains(&role) {
-            Err(ManifestError::Unsupported {
-                place: self.place(at),
-                what: format!("`{field}: {role}`"),
-                hint: "remove the artifact; only tools are run",
-            })
-        } else if matches!(role, "wasm" | "native") {
-            let reason = format!("`{field}` is the artifact's role, and `{role}` is a format");
-            Err(self.value(at, reason, Some("leave `runtime` out for a tool".to_owned())))
-        } else {
-            Err(self.wrong_type(node, &field, &format!("one of {}", schema::ROLES.join(", "))))
+    /// What artifacts name and do not get.
+    fn warn_of_grants(&mut self, artifacts: &[Artifact], ceiling: &Capabilities) {
+        for artifact in artifacts {
+            for Outside { place, entry, left } in resolve(artifact, ceiling).1 {
+                let name = &artifact.name;
+                let outcome = match &left[..] {
+                    [] => "it is not granted".to_owned(),
+                    some => format!("only {} is granted", some.join(" and ")),
+                };
+                let text =
+                    format!("`{name}` names `{entry}`, which the capsule's own `capabilities` do not hold; {outcome}");
+                let warning = super::Warning::new(Code::OutsideCeiling, place, text);
+                self.warnings.push(warning.with_hint("add it to the capsule's `capabilities`, or remove it here"));
+            }
         }
     }
 
-    fn source(&self, fields: &Fields<'_>) -> Result<Option<(PathBuf, Position)>, ManifestError> {
-        let source = match self.string(fields, "source")? {
+    /// Hosts of gateways that guests may also reach by themselves.
+    fn warn_of_gateway_hosts(&mut self, artifacts: &[Artifact], hosts: &[Placed<HostRule>]) {
+        for artifact in artifacts {
+            let Some(gateway) = &artifact.gateway else { continue };
+            let own = artifact.capabilities.network.iter().flatten();
+            for rule in hosts.iter().chain(own).filter(|rule| rule.value.host == gateway.endpoint.host) {
+                let text = format!(
+                    "`{}` is where the gateway of `{}` leads; whoever may reach it directly needs no gateway, and what is sent \
+                     is not metered",
+                    rule.value, artifact.name
+                );
+                let warning = super::Warning::new(Code::GatewayHostAllowed, rule.place.clone(), text);
+                self.warnings.push(warning.with_hint("remove it: the gateway works without it"));
+            }
+        }
+    }
+
+    /// A path that may be relative to the manifest's directory.
+    fn path(&self, fields: &Fields<'_>, key: &str) -> Result<Option<PathBuf>, ManifestError> {
+        match self.string(fields, key)? {
             Some(Text { text, at, field, .. }) if text.is_empty() || text.contains('\0') => {
-                let hint = "write the path of the artifact's component".to_owned();
-                return Err(self.value(at, format!("`{field}` is no path"), Some(hint)));
+                Err(self.value(at, format!("`{field}` is no path"), Some("write the path of a file".to_owned())))
             }
-            Some(Text { text, at, .. }) => Some((PathBuf::from(text), at)),
-            None => None,
+            text => Ok(text.map(|text| PathBuf::from(text.text))),
+        }
+    }
+
+    /// The entries of a list of hosts.
+    fn hosts(&self, fields: &Fields<'_>, key: &str) -> Result<Option<Vec<Placed<HostRule>>>, ManifestError> {
+        const HINT: &str = "write `host`, `host:port`, `https://host` or `https://host:port`";
+        let Some(texts) = self.texts(fields, key)? else { return Ok(None) };
+        let rule = |text: &Text<'_>| {
+            Ok(Placed { value: self.ruled(Code::NetworkRule, text, HINT)?, place: self.place(text.at) })
         };
-        let Some(node) = fields.value("local_source") else { return Ok(source) };
-        let field = fields.field("local_source");
-        match (&node.value, &source) {
-            (Value::Bool(true), Some(_)) | (Value::Bool(false), None) => Ok(source),
-            (Value::Bool(true), None) => {
-                let reason = format!("`{field}` is true, and there is no `source`");
-                Err(self.value(node.at, reason, Some("add `source:`, the path of the artifact's component".to_owned())))
-            }
-            (Value::Bool(false), Some(_)) => {
-                let reason = format!("`{field}` is false, and there is a `source`");
-                Err(self.value(node.at, reason, Some("remove one of the two".to_owned())))
-            }
-            _ => Err(self.wrong_type(node, &field, "true or false")),
-        }
+        texts.iter().map(rule).collect::<Result<_, _>>().map(Some)
     }
 
-    fn capabilities(&mut self, root: &Fields<'_>) -> Result<Capabilities, ManifestError> {
-        let mut capabilities = Capabilities::default();
-        let Some(fields) = self.block(root, "capabilities", &schema::CAPABILITIES)? else { return Ok(capabilities) };
-        if let Some(filesystem) = self.block(&fields, "filesystem", &schema::FILESYSTEM)?
-            && let Some(Text { text, at, .. }) = self.string(&filesystem, "scope")?
-        {
-            capabilities.scope =
-                text.parse().map_err(|reason| ManifestError::Scope { place: self.place(at), reason })?;
-        }
-        if let Some(limits) = self.block(&fields, "limits", &schema::LIMITS)? {
-            capabilities.limits = self.limits(&limits)?;
-        }
-        if let Some(Text { text: word, at, node, field }) = self.string(&fields, "containment")? {
-            let Some(declared) = Containment::ALL.into_iter().find(|class| class.as_str() == word) else {
-                let expected = format!("one of {}", Containment::ALL.map(Containment::as_str).join(", "));
-                return Err(self.wrong_type(node, &field, &expected));
-            };
-            match declared {
-                Containment::Advisory => capabilities.containment = declared,
-                Containment::Scoped | Containment::Sealed => {
-                    let place = self.place(at);
-                    return Err(ManifestError::Containment { place, declared: declared.as_str() });
-                }
-            }
-        }
-        Ok(capabilities)
+    /// A mapping that says which role's artifacts a block does not belong to.
+    fn misplaced(&self, fields: &Fields<'_>, key: &str, instead: &str) -> ManifestError {
+        let at = fields.entry(key).map_or(fields.at, |entry| entry.at);
+        self.value(at, format!("`{}` has no place here", fields.field(key)), Some(instead.to_owned()))
     }
 
-    fn limits(&self, fields: &Fields<'_>) -> Result<Limits, ManifestError> {
-        let default = Limits::default();
-        Ok(Limits {
-            memory_bytes: self.limit(fields, "memory_bytes", u64::MAX)?.unwrap_or(default.memory_bytes),
-            table_elements: self.small_limit(fields, "table_elements")?.unwrap_or(default.table_elements),
-            instances: self.small_limit(fields, "instances")?.unwrap_or(default.instances),
-            deadline_seconds: self.small_limit(fields, "deadline_seconds")?.unwrap_or(default.deadline_seconds),
-        })
+    /// One of an agent's blocks; a session that cannot honour it is refused.
+    fn agent_block<'n>(
+        &mut self,
+        root: &Fields<'n>,
+        key: &str,
+        known: &'static schema::Mapping,
+    ) -> Result<Option<Fields<'n>>, ManifestError> {
+        let block = self.block(root, key, known)?;
+        if let (Some(_), Some(entry)) = (&block, root.entry(key)) {
+            self.ask(Feature::AgentBlock, entry.at, key);
+        }
+        Ok(block)
     }
+}
+
+/// Whether a node is a mapping or list without anything in it, or nothing.
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+        Value::Bool(_) | Value::Natural(_) | Value::Negative(_) | Value::Real(_) | Value::Text(_) => false,
+    }
+}
+
+/// The words of the roles.
+fn roles() -> [(&'static str, Role); 4] {
+    Role::ALL.map(|role| (role.as_str(), role))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `capabilities.filesystem.scope`: the part of the accessible workdir that guests see.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
@@ -22,6 +23,17 @@ impl Subpath {
     /// The path.
     pub fn as_path(&self) -> &Path {
         &self.0
+    }
+
+    /// Whether `other` is this path or lies below it, component by component.
+    pub fn contains(&self, other: &Self) -> bool {
+        other.0.starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for Subpath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
     }
 }
 

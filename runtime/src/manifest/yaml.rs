@@ -12,13 +12,13 @@ use serde_saphyr::{Location, Spanned, UserMessageFormatter};
 
 /// A position in the text: line and column, both counted from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Position {
-    pub(super) line: u64,
-    pub(super) column: u64,
+pub(crate) struct Position {
+    pub(crate) line: u64,
+    pub(crate) column: u64,
 }
 
 impl Position {
-    pub(super) const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
 
     fn of(location: Location) -> Self {
         // The parser's "unknown" is line 0; pointing at the top of the file is the best there is.
@@ -28,21 +28,23 @@ impl Position {
 
 /// One value and where it is used. A value that comes through an alias stands where the alias does.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) at: Position,
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) at: Position,
     /// The bytes in the text that define it, where the parser told.
     source: Option<Range<usize>>,
 }
 
 #[derive(Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     Bool(bool),
     /// A whole number that is not negative.
     Natural(u64),
-    /// A negative or fractional number, or one beyond 64 bits. Nothing in a manifest is one.
-    Number,
+    /// A whole number below zero.
+    Negative(i64),
+    /// A fraction, a whole number beyond 64 bits, an infinity or no number at all.
+    Real(f64),
     Text(String),
     List(Vec<Node>),
     Map(Vec<Entry>),
@@ -50,26 +52,26 @@ pub(super) enum Value {
 
 /// One key and its value, in the order of the text. Keys of one mapping differ: the parser refuses doubles.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) at: Position,
-    pub(super) value: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: Position,
+    pub(crate) value: Node,
 }
 
 impl Node {
     /// The value as it is written in `text`, the text that this tree was parsed from.
-    pub(super) fn written<'a>(&self, text: &'a str) -> Option<&'a str> {
+    pub(crate) fn written<'a>(&self, text: &'a str) -> Option<&'a str> {
         text.get(self.source.clone()?).map(str::trim)
     }
 }
 
 impl Value {
     /// What it is, to complete "found …".
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Value::Null => "nothing",
             Value::Bool(_) => "a boolean",
-            Value::Natural(_) | Value::Number => "a number",
+            Value::Natural(_) | Value::Negative(_) | Value::Real(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
             Value::Map(_) => "a mapping",
@@ -79,16 +81,16 @@ impl Value {
 
 /// Why a text is not one well-formed YAML document, and where.
 #[derive(Debug)]
-pub(super) struct SyntaxError {
-    pub(super) reason: String,
-    pub(super) at: Position,
+pub(crate) struct SyntaxError {
+    pub(crate) reason: String,
+    pub(crate) at: Position,
 }
 
 /// Parses one YAML document. An empty document is [`Value::Null`].
 ///
 /// What a text can cost is bounded whatever it holds: nesting, nodes and the work of aliases all have limits far above
 /// any manifest's need. `text` does not begin with a byte order mark.
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 32,
@@ -178,11 +180,11 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(u64::try_from(value).map_or(Value::Number, Value::Natural))
+        Ok(u64::try_from(value).map_or(Value::Negative(value), Value::Natural))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
-        Ok(Value::Number)
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Real(value))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -239,7 +241,12 @@ mod tests {
                         walk(&entry.value, text, depth + 1, out);
                     }
                 }
-                Value::Null | Value::Bool(_) | Value::Natural(_) | Value::Number | Value::Text(_) => {}
+                Value::Null
+                | Value::Bool(_)
+                | Value::Natural(_)
+                | Value::Negative(_)
+                | Value::Real(_)
+                | Value::Text(_) => {}
             }
         }
         let mut out = String::new();

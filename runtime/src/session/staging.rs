@@ -20,7 +20,7 @@ use super::result;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{Access, Capsule, Engine, Grants, GuestError, Limits, ProtectedPaths, Tool, Toolbox, Workspace};
-use crate::manifest::{Manifest, Reference, Scope, UnknownKey};
+use crate::manifest::{Manifest, Reading, Reference, Scope, Warning};
 use crate::record::BootstrapLog;
 
 /// Where compiled components are kept, below the murmur home.
@@ -34,20 +34,24 @@ const PRIVATE: u32 = 0o700;
 pub struct Prepared {
     /// The manifest.
     pub manifest: Manifest,
-    /// Keys of the manifest that mean nothing.
-    pub unknown_keys: Vec<UnknownKey>,
     capsule: Capsule,
     tools: Vec<(String, Tool)>,
     home: PathBuf,
 }
 
 impl Prepared {
-    /// Reads the manifest, and loads the capsule and its tools.
+    /// Reads the manifest, and loads the capsule and its tools. What is to be told of the manifest is handed to `tell`, also
+    /// where it is refused then.
     ///
     /// # Errors
     /// What is wrong with the manifest or a component, as a person is to read it.
-    pub fn load(manifest: &Path, home: &Path) -> Result<Self, Diagnostic> {
-        let (manifest, unknown_keys) = Manifest::load(manifest).map_err(|error| error.diagnostic())?;
+    pub fn load(manifest: &Path, home: &Path, tell: impl FnMut(&Warning)) -> Result<Self, Diagnostic> {
+        let Reading { warnings, outcome } = Manifest::load(manifest);
+        warnings.iter().for_each(tell);
+        let manifest = outcome.map_err(|error| error.diagnostic())?;
+        if let Some(first) = manifest.unserved().first() {
+            return Err(first.diagnostic());
+        }
         let component = manifest.component().map_err(|error| error.diagnostic())?;
         let mut sources: Vec<(String, PathBuf)> = Vec::new();
         for artifact in &manifest.artifacts {
@@ -68,7 +72,7 @@ impl Prepared {
             .map(|(name, path)| engine.load_tool(&path).map(|tool| (name, tool)))
             .collect::<Result<_, _>>()
             .map_err(|error| load_failure(&error))?;
-        Ok(Self { manifest, unknown_keys, capsule, tools, home: home.into() })
+        Ok(Self { manifest, capsule, tools, home: home.into() })
     }
 
     /// Makes the session's directories and its task, and gives every guest its grants.

@@ -27,7 +27,11 @@ fn a_manifest_that_cannot_be_used() {
         with_manifest("name: [\n"),
         with_manifest("version: 1.0.0\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities: {containment: sealed}\n"),
-        with_manifest("name: tester\nversion: 1.0.0\ninference: {}\n"),
+        with_manifest("name: tester\nversion: 1.0.0\ninference: {transport: process, command: answer}\n"),
+        with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  shell: {alow: [git]}\n"),
+        with_manifest(
+            "name: tester\nversion: 1.0.0\ncapabilities:\n  network: {allow: [a.example]}\n  env: {allow: [LANG]}\n",
+        ),
         with_manifest("name: tester\nversion: 1.0.0\nartifacts:\n  - {name: share-file, source: ./tools/tool.wasm}\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  filesystem: {scope: ../up}\n"),
     ];
@@ -39,6 +43,11 @@ fn a_manifest_that_cannot_be_used() {
       hint: declare `containment: advisory`, or leave it out
     error[E-MAN-003]: PROJECT/murmur.yaml:3:1: `inference` is not supported by this version of mur
       hint: only script capsules are run: remove it, and export `murmur:capsule/run`
+    warning[W-SEC-019]: PROJECT/murmur.yaml:4:11: `capabilities.shell.alow` is not a known key and has no effect; did you mean `allow`? (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
+    error[E-MAN-001]: PROJECT/murmur.yaml:4:10: `capabilities.shell.allow` is missing
+      hint: add `allow:` with the bare names of programs, at least one
+    error[E-MAN-003]: PROJECT/murmur.yaml:4:13: `capabilities.network.allow` is not supported by this version of mur
+      hint: remove it; what cannot be honoured is refused, not ignored
     error[E-CAP-013]: PROJECT/murmur.yaml:4:12: `share-file` is the name of a tool that the runtime provides
       hint: give the artifact another name
     error[E-CAP-002]: PROJECT/murmur.yaml:4:23: `capabilities.filesystem.scope` leads upwards with `..`

@@ -106,7 +106,7 @@ fn run_foreseen(project: &Project, prepare: impl FnOnce(SessionId) -> String) ->
     let mut context = Context::of_process();
     context.ids = ids();
 
-    let prepared = Prepared::load(&project.path("murmur.yaml"), &project.home())?;
+    let prepared = Prepared::load(&project.path("murmur.yaml"), &project.home(), |_| {})?;
     let key = Arc::new(HostKey::load_or_create(&project.home()).unwrap());
     let request = Request { task: Some(Task::Text(task)), workdir: Some(project.path("work")) };
     let outcome = script::run(prepared.stage(&request, key, &context)?, &context, |_| {})?;
