@@ -54,16 +54,32 @@ codes! {
     ManifestSyntax = "E-MAN-002",
     /// A manifest value has the wrong type, is out of range, or stands where it has no meaning.
     ManifestValue = "E-MAN-003",
+    /// No store and no source has the artifact.
+    ArtifactNotFound = "E-REG-001",
+    /// An artifact's bytes are not those of its hash.
+    ArtifactHash = "E-REG-002",
+    /// A version that is to be published exists.
+    ArtifactExists = "E-REG-003",
+    /// A version is a word that will mean something else.
+    ReservedVersion = "E-REG-004",
+    /// An artifact is not the one that `murmur.lock` pins.
+    LockConflict = "E-REG-005",
+    /// A source of artifacts did not answer.
+    SourceUnanswered = "E-REG-006",
     /// A component trapped, or reached its deadline or its memory limit.
     Trapped = "E-RUN-001",
     /// A component imports what is not served.
     ImportNotLinked = "E-RUN-002",
+    /// `murmur.lock` cannot be used, or does not pin what is to be run.
+    LockMismatch = "E-RUN-003",
     /// The capsule's component was not found.
     ComponentNotFound = "E-RUN-004",
     /// The session could not go on, for example because its trace could not be written.
     SessionFailed = "E-RUN-007",
     /// A declared artifact is not installed.
     ArtifactNotInstalled = "E-RUN-008",
+    /// A native binary is for another platform.
+    ForeignBinary = "E-RUN-021",
     /// The session ran and its task did not complete.
     TaskNotCompleted = "E-RUN-040",
     /// `capabilities.filesystem.scope` cannot be used.
@@ -72,8 +88,14 @@ codes! {
     ContainmentFloor = "E-CAP-003",
     /// An artifact claims a tool name that is the runtime's own.
     ReservedToolName = "E-CAP-013",
+    /// An artifact's name cannot be used.
+    ArtifactName = "E-BLD-001",
+    /// A path in `requires_files` cannot be used.
+    RequiredPath = "E-BLD-002",
     /// An artifact's payload has the wrong shape.
     PayloadShape = "E-BLD-003",
+    /// An artifact's manifest holds a block that is no longer read.
+    RetiredBlock = "E-BLD-004",
     /// A file or directory does not exist.
     NotFound = "E-IO-001",
     /// A file or directory may not be used.
@@ -88,8 +110,18 @@ codes! {
     TraceUnreadable = "E-TRC-001",
     /// A session address names no session, or several.
     SessionAddress = "E-TRC-002",
+    /// The manifest holds a credential as it is.
+    LiteralCredential = "W-SEC-004",
     /// The manifest holds a key that is not known.
     UnknownManifestKey = "W-SEC-019",
+    /// A native artifact's payload names no platform.
+    UntaggedPayload = "W-REG-001",
+    /// `requires_files` names what is packed anyway.
+    RedundantFile = "W-BLD-001",
+    /// A component is packed beside `capsule.wasm`, which is the one that is run.
+    ExtraComponent = "W-BLD-002",
+    /// A file that only a build needs is packed.
+    BuildInput = "W-BLD-003",
 }
 
 impl Code {

@@ -12,6 +12,7 @@
 //! | `fields` | the fields of one mapping, each with its type or refused with its place |
 //! | `read` | the tree to a [`Manifest`] |
 //! | `names` | names and versions |
+//! | `packed` | an artifact's own manifest, a [`Packed`] |
 //! | `scope` | the part of the workdir that guests see |
 //! | `component` | from a manifest to the components that it names |
 //! | `error` | why a manifest cannot be used |
@@ -23,6 +24,7 @@ mod error;
 mod fields;
 mod file;
 mod names;
+mod packed;
 mod read;
 mod schema;
 mod scope;
@@ -35,6 +37,11 @@ use std::path::{Path, PathBuf};
 pub use error::{ManifestError, Place, SourceProblem, UnknownKey};
 pub use file::MANIFEST_MAX_BYTES;
 pub use names::{ArtifactName, CapsuleName, EmptyVersion, NAME_MAX, NameError, Version};
+pub(crate) use packed::SKILL_FILE;
+pub use packed::{
+    AuthProblem, Binding, CommitPolicy, EntryPath, EntryPathError, Execution, ExecutionMode, Hook, Kind, Packed,
+    PackedError, UpstreamAuth,
+};
 pub use scope::{Scope, ScopeError, Subpath};
 
 /// A script capsule's manifest.
