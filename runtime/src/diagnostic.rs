@@ -54,10 +54,24 @@ codes! {
     ManifestSyntax = "E-MAN-002",
     /// A manifest value has the wrong type, is out of range, or stands where it has no meaning.
     ManifestValue = "E-MAN-003",
+    /// No store and no source has the artifact.
+    ArtifactNotFound = "E-REG-001",
+    /// An artifact's bytes are not those of its hash.
+    ArtifactHash = "E-REG-002",
+    /// A version that is to be published exists.
+    ArtifactExists = "E-REG-003",
+    /// A version is a word that will mean something else.
+    ReservedVersion = "E-REG-004",
+    /// An artifact is not the one that `murmur.lock` pins.
+    LockConflict = "E-REG-005",
+    /// A source of artifacts did not answer.
+    SourceUnanswered = "E-REG-006",
     /// A component trapped, or reached its deadline or its memory limit.
     Trapped = "E-RUN-001",
     /// A component imports what is not served.
     ImportNotLinked = "E-RUN-002",
+    /// `murmur.lock` cannot be used, or does not pin what is to be run.
+    LockMismatch = "E-RUN-003",
     /// The capsule's component was not found.
     ComponentNotFound = "E-RUN-004",
     /// An agent capsule names no driver that it declares.
@@ -66,6 +80,8 @@ codes! {
     SessionFailed = "E-RUN-007",
     /// A declared artifact is not installed.
     ArtifactNotInstalled = "E-RUN-008",
+    /// A native binary is for another platform.
+    ForeignBinary = "E-RUN-021",
     /// The session ran and its task did not complete.
     TaskNotCompleted = "E-RUN-040",
     /// An entry of a list of hosts cannot be read.
@@ -96,8 +112,14 @@ codes! {
     GatewayOnNative = "E-CAP-017",
     /// A gateway has neither a key nor the word that it needs none.
     GatewayKey = "E-CAP-018",
+    /// An artifact's name cannot be used.
+    ArtifactName = "E-BLD-001",
+    /// A path in `requires_files` cannot be used.
+    RequiredPath = "E-BLD-002",
     /// An artifact's payload has the wrong shape.
     PayloadShape = "E-BLD-003",
+    /// An artifact's manifest holds a block that is no longer read.
+    RetiredBlock = "E-BLD-004",
     /// A file or directory does not exist.
     NotFound = "E-IO-001",
     /// A file or directory may not be used.
@@ -136,6 +158,14 @@ codes! {
     SecretVariable = "W-SEC-024",
     /// A guest may reach a gateway's host directly.
     GatewayHostAllowed = "W-SEC-025",
+    /// A native artifact's payload names no platform.
+    UntaggedPayload = "W-REG-001",
+    /// `requires_files` names what is packed anyway.
+    RedundantFile = "W-BLD-001",
+    /// A component is packed beside `capsule.wasm`, which is the one that is run.
+    ExtraComponent = "W-BLD-002",
+    /// A file that only a build needs is packed.
+    BuildInput = "W-BLD-003",
 }
 
 impl Code {

@@ -8,12 +8,14 @@
 //! | `session` | one run of a capsule: ids, directories, staging, the run itself, addresses |
 //! | `guest` | WebAssembly guests: engine, grants, limits, protected paths, tools |
 //! | `record` | the trace: its events, their writer, when it is sealed, reading it back |
+//! | `artifact` | archives, stores, sources, `murmur.lock` |
 //! | `manifest` | `murmur.yaml`. Knows no other room |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
 //! | `context` | clock, ids and directories that come in from outside |
 //!
 //! Checking a record is not done here: `mur trace verify` is the `mur-verify` library behind session addresses.
 
+pub mod artifact;
 pub mod cli;
 pub mod context;
 pub mod diagnostic;
