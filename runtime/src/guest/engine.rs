@@ -1,12 +1,13 @@
 //! The Wasmtime engine: one for a process, shared by all guests.
 
 use super::bindings::{capsule, tool};
-use super::capsule::{Capsule, add_tool_registry};
+use super::capsule::Capsule;
 use super::code::Code;
 use super::compiled::CompiledCache;
 use super::error::GuestError;
 use super::filesystem;
 use super::load;
+use super::served;
 use super::store::State;
 use super::tool::Tool;
 use std::io;
@@ -46,9 +47,10 @@ impl Engine {
         config.epoch_interruption(true);
         let engine = wasmtime::Engine::new(&config).map_err(unusable)?;
         let cache = cache.map(|directory| CompiledCache::open(directory, &engine)).transpose()?;
-        let tools = linker(&engine).map_err(unusable)?;
+        let mut tools = linker(&engine).map_err(unusable)?;
         let mut capsules = tools.clone();
-        add_tool_registry(&mut capsules).map_err(unusable)?;
+        served::link_for_capsules(&mut capsules).map_err(unusable)?;
+        served::link_for_tools(&mut tools).map_err(unusable)?;
         let clock = Arc::new(Clock::start(&engine).map_err(|error| unusable(error.into()))?);
         Ok(Self { engine, cache, clock, capsules, tools })
     }
@@ -100,7 +102,8 @@ fn unusable(error: wasmtime::Error) -> GuestError {
     GuestError::Engine { reason: format!("{error:#}") }
 }
 
-/// What every guest is given: WASI 0.2 without `wasi:http`, with the record closed for writing.
+/// What every guest is given: WASI 0.2, with what is protected closed for writing. `wasi:http` comes with the components
+/// that import it.
 fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;

@@ -6,6 +6,7 @@
 use super::code::Code;
 use super::compiled::CompiledCache;
 use super::error::GuestError;
+use super::served;
 use super::store::State;
 use std::path::Path;
 use wasmtime::Engine;
@@ -19,17 +20,16 @@ pub(crate) struct Contract {
 
 /// Exactly one version of each package is served; another one is refused even where its number claims to be
 /// compatible.
-pub(crate) const CAPSULE: Contract = Contract {
-    // The registry's types are those of `murmur:tool/run`. Its function is not served.
-    imports: &["murmur:tool-registry/invoke@0.1.0", "murmur:tool/run@0.1.0"],
-    export: "murmur:capsule/run@0.1.0",
-};
+pub(crate) const CAPSULE: Contract = Contract { imports: served::FOR_CAPSULES, export: "murmur:capsule/run@0.1.0" };
 
-/// A tool cannot call tools.
-pub(crate) const TOOL: Contract = Contract { imports: &[], export: "murmur:tool/run@0.1.0" };
+/// What a tool, and a driver, has to be.
+pub(crate) const TOOL: Contract = Contract { imports: served::FOR_TOOLS, export: "murmur:tool/run@0.1.0" };
 
 /// The WASI packages that are served, in any 0.2 version: those are compatible with each other.
 const WASI: [&str; 6] = ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
+
+/// What is served of `wasi:http`: requests, and nothing to answer them with.
+const HTTP: [&str; 2] = ["wasi:http/types", "wasi:http/outgoing-handler"];
 
 /// The compiled form of a component: the one that is kept, or a new one, which is kept then.
 ///
@@ -58,7 +58,11 @@ pub(crate) fn prepare(
     path: &Path,
 ) -> Result<InstancePre<State>, GuestError> {
     let kind = component.component_type();
+    let mut with_http = None;
     for (import, _) in kind.imports(component.engine()) {
+        if import.starts_with("wasi:http/") {
+            with_http.get_or_insert_with(|| linker.clone());
+        }
         if !served(import, contract) {
             return Err(GuestError::ImportNotServed {
                 path: path.to_owned(),
@@ -70,7 +74,10 @@ pub(crate) fn prepare(
     if !kind.exports(component.engine()).any(|(export, _)| export == contract.export) {
         return Err(GuestError::ExportMissing { path: path.to_owned(), export: contract.export });
     }
-    linker.instantiate_pre(component).map_err(|error| mismatch(path, &error))
+    if let Some(linker) = &mut with_http {
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker).map_err(|error| mismatch(path, &error))?;
+    }
+    with_http.as_ref().unwrap_or(linker).instantiate_pre(component).map_err(|error| mismatch(path, &error))
 }
 
 /// The error of a component whose interfaces have the right names and other contents.
@@ -81,7 +88,11 @@ pub(crate) fn mismatch(path: &Path, error: &wasmtime::Error) -> GuestError {
 fn served(import: &str, contract: &Contract) -> bool {
     let (interface, version) = split_version(import);
     let (package, _) = interface.split_once('/').unwrap_or((interface, ""));
-    if WASI.contains(&package) { version.starts_with("0.2.") } else { contract.imports.contains(&import) }
+    if WASI.contains(&package) || HTTP.contains(&interface) {
+        version.starts_with("0.2.")
+    } else {
+        contract.imports.contains(&import)
+    }
 }
 
 /// The version of an interface that is served instead of the one asked for.
@@ -110,7 +121,7 @@ mod tests {
             other_version("murmur:tool-registry/invoke@0.2.0", &CAPSULE),
             Some("murmur:tool-registry/invoke@0.1.0")
         );
-        assert_eq!(other_version("murmur:shell/execute@0.1.0", &CAPSULE), None);
+        assert_eq!(other_version("murmur:driver/process@0.2.0", &CAPSULE), None);
     }
 
     #[test]
@@ -119,10 +130,26 @@ mod tests {
     }
 
     #[test]
-    fn wasi_is_served_in_every_0_2_version_and_without_http() {
+    fn every_kind_is_served_what_its_world_says() {
+        for interface in ["murmur:artifact-manager/manage", "murmur:shell/execute", "murmur:message/send"] {
+            assert!(served(&format!("{interface}@0.1.0"), &CAPSULE), "{interface}");
+            assert!(!served(&format!("{interface}@0.1.0"), &TOOL), "{interface}");
+        }
+        for interface in ["murmur:task/task", "murmur:text/chunks", "murmur:stream/events"] {
+            assert!(served(&format!("{interface}@0.1.0"), &TOOL), "{interface}");
+            assert!(!served(&format!("{interface}@0.2.0"), &TOOL), "{interface}");
+            assert!(!served(&format!("{interface}@0.1.0"), &CAPSULE), "{interface}");
+        }
+    }
+
+    #[test]
+    fn wasi_is_served_in_every_0_2_version_and_http_only_for_requests() {
         assert!(served("wasi:io/streams@0.2.0", &TOOL));
         assert!(served("wasi:filesystem/types@0.2.12", &TOOL));
         assert!(!served("wasi:io/streams@0.3.0", &TOOL));
-        assert!(!served("wasi:http/outgoing-handler@0.2.0", &TOOL));
+        assert!(served("wasi:http/types@0.2.3", &TOOL));
+        assert!(served("wasi:http/outgoing-handler@0.2.0", &TOOL));
+        assert!(!served("wasi:http/outgoing-handler@0.3.0", &TOOL));
+        assert!(!served("wasi:http/incoming-handler@0.2.0", &TOOL));
     }
 }

@@ -19,7 +19,8 @@ mod sealing;
 mod trace;
 
 pub use event::{
-    Event, Exit, ProtectedPathDenied, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart, ToolCall, ToolStatus,
+    Event, Exit, GatewayCredential, ProtectedPathDenied, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart,
+    ToolCall, ToolStatus,
 };
 pub use grants::{EffectiveGrants, PreopenGrant};
 pub use log::BootstrapLog;

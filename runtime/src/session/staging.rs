@@ -122,6 +122,7 @@ impl Prepared {
                 ("MURMUR_SESSION_ID".into(), session.to_string()),
             ],
             limits: limits_of(&self.manifest),
+            ..Grants::default()
         };
         let mut toolbox = Toolbox::new();
         for (name, tool) in self.tools {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use mur_runtime::guest::{
-    Access, Engine as GuestEngine, Grants, PathDenied, Status, Stream, Tool, ToolCall, ToolInput, ToolResult, Witness,
-    WitnessError, Workspace,
+    Access, Engine as GuestEngine, GatewayKey, Grants, PathDenied, Status, Stream, Tool, ToolCall, ToolInput,
+    ToolResult, Witness, WitnessError, Workspace,
 };
 use mur_seal::RecordReport;
 use mur_testdata::Case;
@@ -91,6 +91,10 @@ impl Witness for Nothing {
 
     fn path_denied(&self, denial: &PathDenied<'_>) -> Result<(), WitnessError> {
         panic!("{} was to be changed", denial.path)
+    }
+
+    fn gateway_key(&self, event: &GatewayKey<'_>) -> Result<(), WitnessError> {
+        panic!("{} has a gateway", event.guest)
     }
 
     fn output(&self, _: &str, _: Stream, bytes: &[u8]) {
