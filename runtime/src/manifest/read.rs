@@ -167,5 +167,8 @@ fn roles() -> [(&'static str, Role); 4] {
 }
 
 #[cfg(test)]
+mod laws;
+
+#[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

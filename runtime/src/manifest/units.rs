@@ -54,7 +54,7 @@ impl fmt::Display for Age {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.get();
         let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
-        match units.into_iter().find(|(unit, _)| seconds % unit == 0) {
+        match units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)) {
             Some((unit, letter)) => write!(f, "{}{letter}", seconds / unit),
             None => write!(f, "{seconds}s"),
         }

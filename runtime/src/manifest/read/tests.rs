@@ -560,3 +560,22 @@ fn a_misspelt_key_is_told_before_the_refusal_that_it_causes() {
     ];
     insta::assert_snapshot!(shown(texts));
 }
+
+#[test]
+fn words_and_numbers_that_yaml_could_take_for_others_are_what_they_look_like_or_refused() {
+    let names = ["no", "on", "null-object", "1e3", "0x1f", "017", "1_000", "~", "true", "2026-01-01", "12:30"];
+    insta::assert_snapshot!(shown(names.map(|name| format!("name: {name}\nversion: 0.1.0\n"))));
+    let numbers = ["017", "0o17", "0x10", "0b1", "1_000", "1e3", "+5", "5.0", "'5'", "12:30"];
+    insta::assert_snapshot!(shown(
+        numbers.map(|number| with(&format!("capabilities: {{limits: {{instances: {number}}}}}\n")))
+    ));
+}
+
+#[test]
+fn what_an_alias_stands_for_is_read_in_its_place() {
+    let text = with(
+        "artifacts:\n  - &a {name: one, source: x.wasm, capabilities: &c {network: {alow: []}}}\n  - {<<: *a, name: two}\n  - {name: three, \
+         source: x.wasm, capabilities: *c}\n",
+    );
+    insta::assert_snapshot!(shown([text]));
+}
