@@ -266,3 +266,23 @@ async fn read_key(header: &AuthHeader, source: &Arc<dyn KeySource>) -> std::resu
     let value = header.value(&key).ok_or("the key is empty or has characters that no header may hold")?;
     Ok((key, value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_can_shorten_its_times_and_not_lengthen_them() {
+        let times =
+            |time| RequestOptions { connect_timeout: time, first_byte_timeout: time, between_bytes_timeout: time };
+        let ours = RequestOptions {
+            connect_timeout: Some(CONNECT),
+            first_byte_timeout: Some(FIRST_BYTE),
+            between_bytes_timeout: Some(BETWEEN_BYTES),
+        };
+        let short = times(Some(Duration::from_millis(1)));
+        assert_eq!(shortened(short), short);
+        assert_eq!(shortened(times(None)), ours);
+        assert_eq!(shortened(times(Some(Duration::MAX))), ours);
+    }
+}

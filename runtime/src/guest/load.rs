@@ -58,21 +58,25 @@ pub(crate) fn prepare(
     path: &Path,
 ) -> Result<InstancePre<State>, GuestError> {
     let kind = component.component_type();
+    let exports_it = kind.exports(component.engine()).any(|(export, _)| export == contract.export);
+    let export_missing = || GuestError::ExportMissing { path: path.to_owned(), export: contract.export };
     let mut with_http = None;
     for (import, _) in kind.imports(component.engine()) {
         if import.starts_with("wasi:http/") {
             with_http.get_or_insert_with(|| linker.clone());
         }
         if !served(import, contract) {
-            return Err(GuestError::ImportNotServed {
-                path: path.to_owned(),
-                import: import.to_owned(),
-                served: other_version(import, contract),
-            });
+            let other_version = other_version(import, contract);
+            // A guest of another kind, in all likelihood: that explains the import too.
+            if !exports_it && other_version.is_none() {
+                return Err(export_missing());
+            }
+            let (path, import) = (path.to_owned(), import.to_owned());
+            return Err(GuestError::ImportNotServed { path, import, served: other_version });
         }
     }
-    if !kind.exports(component.engine()).any(|(export, _)| export == contract.export) {
-        return Err(GuestError::ExportMissing { path: path.to_owned(), export: contract.export });
+    if !exports_it {
+        return Err(export_missing());
     }
     if let Some(linker) = &mut with_http {
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker).map_err(|error| mismatch(path, &error))?;

@@ -369,7 +369,7 @@ mod tests {
         user@example.com: it names a user
         bücher.example: its host is not in its ASCII form, which begins with xn--
         ::1: its IPv6 address is not in brackets, as in [::1]
-        [::1: its host is neither a name nor an address
+        [::1: its IPv6 address is not in brackets, as in [::1]
         example.com:0: its port is not a number from 1 to 65535
         example.com:port: its port is not a number from 1 to 65535
         example.com:65536: its port is not a number from 1 to 65535

@@ -204,3 +204,42 @@ pub struct PathDenied<'a> {
     /// Why that rule stands.
     pub reason: Reason,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// One that minds output alone.
+    #[derive(Default)]
+    struct Listener(Mutex<Vec<String>>);
+
+    impl Witness for Listener {
+        fn tool_called(&self, _: &ToolCall<'_>) -> Result<(), WitnessError> {
+            Ok(())
+        }
+
+        fn path_denied(&self, _: &PathDenied<'_>) -> Result<(), WitnessError> {
+            Ok(())
+        }
+
+        fn gateway_key(&self, _: &GatewayKey<'_>) -> Result<(), WitnessError> {
+            Ok(())
+        }
+
+        fn output(&self, guest: &str, stream: Stream, bytes: &[u8]) {
+            self.0.lock().unwrap().push(format!("{guest} {stream:?} {}", String::from_utf8_lossy(bytes)));
+        }
+    }
+
+    #[test]
+    fn text_that_is_told_is_output_unless_a_witness_minds() {
+        let listener = Listener::default();
+        listener.emitted("tool", Emission::Text("text"));
+        listener.emitted("tool", Emission::Thinking("thought"));
+        listener.emitted("tool", Emission::ToolCallStarted { id: "1", name: "hammer" });
+        listener.emitted("tool", Emission::ToolCallInput { id: "1", bytes: 5 });
+        assert_eq!(*listener.0.lock().unwrap(), ["tool Stderr text", "tool Stderr thought"]);
+    }
+}

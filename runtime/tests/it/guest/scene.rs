@@ -26,6 +26,11 @@ pub(super) fn tool() -> Tool {
     TOOL.get_or_init(|| engine().load_tool(&support::guest("test_tool")).unwrap()).clone()
 }
 
+pub(super) fn courier() -> Tool {
+    static COURIER: OnceLock<Tool> = OnceLock::new();
+    COURIER.get_or_init(|| engine().load_tool(&support::guest("test_courier")).unwrap()).clone()
+}
+
 /// One run of the test capsule.
 pub(super) struct Scene {
     root: TempDir,

@@ -132,8 +132,8 @@ fn a_tool_in_the_capsules_place_or_a_capsule_in_the_tools() {
     insta::assert_snapshot!(said, @r"
     error[E-RUN-002]: PROJECT/capsule.wasm does not export `murmur:capsule/run@0.1.0`
       hint: build it against the interfaces in the project's `wit` directory
-    error[E-RUN-002]: PROJECT/./tools/tool.wasm imports `murmur:tool/run@0.1.0`, which is not served
-      hint: a guest is given WASI 0.2 and the interfaces of its kind, nothing else
+    error[E-RUN-002]: PROJECT/./tools/tool.wasm does not export `murmur:tool/run@0.1.0`
+      hint: build it against the interfaces in the project's `wit` directory
     ");
 }
 
