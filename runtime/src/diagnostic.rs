@@ -82,6 +82,8 @@ codes! {
     ArtifactNotInstalled = "E-RUN-008",
     /// A native binary is for another platform.
     ForeignBinary = "E-RUN-021",
+    /// A gateway's artifact does not say how its key is sent.
+    UpstreamAuth = "E-RUN-025",
     /// The session ran and its task did not complete.
     TaskNotCompleted = "E-RUN-040",
     /// An entry of a list of hosts cannot be read.
@@ -106,6 +108,8 @@ codes! {
     ReadOnlyPath = "E-CAP-012",
     /// An artifact claims a tool name that is the runtime's own.
     ReservedToolName = "E-CAP-013",
+    /// `env.allow` names a variable that is not set.
+    VariableUnset = "E-CAP-014",
     /// `env.allow` names variables that guests never see.
     EnvironmentBackstop = "E-CAP-016",
     /// A native tool has a gateway.
@@ -130,6 +134,10 @@ codes! {
     Home = "E-IO-004",
     /// Guests would see the host's private key.
     KeyWithinReach = "E-SEAL-001",
+    /// A key of the configuration that is not written by a command.
+    ConfigKey = "E-CFG-002",
+    /// A file of the configuration cannot be used.
+    ConfigFile = "E-CFG-003",
     /// A trace cannot be read.
     TraceUnreadable = "E-TRC-001",
     /// A session address names no session, or several.
@@ -158,6 +166,10 @@ codes! {
     SecretVariable = "W-SEC-024",
     /// A guest may reach a gateway's host directly.
     GatewayHostAllowed = "W-SEC-025",
+    /// A provider's key comes from the environment and stays as it is until the next launch.
+    KeyFixedAtLaunch = "W-SEC-027",
+    /// A file that holds secrets can be used by others.
+    SecretFileMode = "W-SEC-028",
     /// A native artifact's payload names no platform.
     UntaggedPayload = "W-REG-001",
     /// `requires_files` names what is packed anyway.

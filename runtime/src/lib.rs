@@ -11,15 +11,19 @@
 //! | `artifact` | archives, stores, sources, `murmur.lock` |
 //! | `manifest` | `murmur.yaml`. Knows no other room |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
+//! | `home` | the murmur home and its modes |
+//! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `context` | clock, ids and directories that come in from outside |
 //!
 //! Checking a record is not done here: `mur trace verify` is the `mur-verify` library behind session addresses.
 
 pub mod artifact;
 pub mod cli;
+pub mod config;
 pub mod context;
 pub mod diagnostic;
 pub mod guest;
+pub mod home;
 pub mod manifest;
 pub mod record;
 pub mod session;

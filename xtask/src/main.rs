@@ -10,6 +10,7 @@
 //! - [`guests`]: building components and laying them out (`guests`, `capsule`, the examples)
 //! - [`demo`]: a sealed run, checked three ways, then altered and checked again
 //! - [`checks`]: everything that has to pass (`test`)
+//! - [`guide`]: the commands of a page of `docs/`, run in their order
 //! - [`mod@bench`]: how fast checking, appending and launching are
 //! - [`fuzz`]: the fuzz targets
 //! - [`table`]: aligned columns
@@ -20,6 +21,7 @@ mod command;
 mod demo;
 mod fuzz;
 mod guests;
+mod guide;
 mod table;
 mod toolchain;
 mod workspace;

@@ -3,6 +3,8 @@
 //! A command gets its arguments and the [`Context`], prints its results on stdout and everything else on stderr, and
 //! answers with an exit code. What goes wrong is a [`Diagnostic`].
 
+mod doctor;
+mod explain;
 mod run;
 mod show;
 mod trace;
@@ -26,6 +28,8 @@ struct Cli {
 enum Command {
     /// Run a capsule and write its record
     Run(run::RunArgs),
+    /// Go through everything that a launch needs, and say what to do about what is wrong
+    Doctor(doctor::DoctorArgs),
     /// Read and check what sessions recorded
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -39,6 +43,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, context: &Context) -> u8 {
     };
     let outcome = match cli.command {
         Command::Run(args) => run::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
         Command::Trace(command) => trace::run(command, context),
     };
     outcome.unwrap_or_else(|diagnostic| {

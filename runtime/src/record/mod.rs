@@ -22,7 +22,7 @@ pub use event::{
     Event, Exit, GatewayCredential, ProtectedPathDenied, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart,
     ToolCall, ToolStatus,
 };
-pub use grants::{EffectiveGrants, PreopenGrant};
+pub use grants::{EffectiveGrants, FilesystemBoundary, IoMax, PreopenGrant, StateStore};
 pub use log::BootstrapLog;
 pub use read::{ReadError, Recorded, RecordedLine, read_trace};
 pub use trace::{Trace, TraceError};

@@ -41,6 +41,11 @@ impl UpstreamAuth {
         &self.header
     }
 
+    /// The header's value, with `{key}` where the key goes.
+    pub fn template(&self) -> String {
+        format!("{}{KEY}{}", self.before, self.after)
+    }
+
     /// The header's value with `key` in it. `None` where the key holds what no header can.
     pub fn value(&self, key: &str) -> Option<http::HeaderValue> {
         let mut value = http::HeaderValue::from_str(&format!("{}{key}{}", self.before, self.after)).ok()?;

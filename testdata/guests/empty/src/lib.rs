@@ -2,7 +2,14 @@
 #![allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "generated code")]
 
 wit_bindgen::generate!({
-    path: ["../../../wit/tool", "../../../wit/tool-registry", "../../../wit/capsule"],
+    path: [
+        "../../../wit/task",
+        "../../../wit/text",
+        "../../../wit/stream",
+        "../../../wit/tool",
+        "../../../wit/tool-registry",
+        "../../../wit/capsule",
+    ],
     world: "murmur:capsule/capsule",
     generate_all,
 });
