@@ -67,9 +67,26 @@ impl Built {
 /// manifest promises. Nothing is written in any case.
 pub fn build(directory: &Path, limit: Limit) -> Result<Built, ArtifactError> {
     let path = directory.join(MANIFEST_ENTRY);
-    let manifest = file::read(&path, MANIFEST_MAX_BYTES)?;
+    let manifest = manifest_at(&path)?;
     let mut sources = Sources { directory, limit, left: limit.bytes() };
     pack(&path, &manifest, &mut sources)
+}
+
+/// The archive that [`build`] makes in `directory` unless it is told otherwise.
+///
+/// # Errors
+/// There is no manifest that can be used, or no such archive.
+pub fn built_archive(directory: &Path) -> Result<PathBuf, ArtifactError> {
+    let path = directory.join(MANIFEST_ENTRY);
+    let (packed, _) = Packed::parse(&path, &manifest_at(&path)?)?;
+    let id = ArtifactId::of(&packed.name, &packed.version)?;
+    let archive = directory.join(format!("{}{ARCHIVE_SUFFIX}", stem(&id, None)));
+    if archive.is_file() { Ok(archive) } else { Err(ArtifactError::NotBuilt { id, archive }) }
+}
+
+fn manifest_at(path: &Path) -> Result<Vec<u8>, ArtifactError> {
+    let there = file::read_if_there(path, MANIFEST_MAX_BYTES)?;
+    there.ok_or_else(|| ArtifactError::NoManifest { path: path.to_owned() })
 }
 
 /// Where the files come from that a manifest requires.
@@ -102,7 +119,14 @@ pub(super) fn pack(path: &Path, manifest: &[u8], files: &mut impl Files) -> Resu
     }
     let bytes = packing.write()?;
     // What was made is read as everybody will read it.
-    Package::open(files.shown(), Content::new(bytes.clone()), Limit::of(u64::MAX))?;
+    let content = Content::new(bytes.clone());
+    Package::open(files.shown(), content, Limit::of(u64::MAX)).map_err(|error| match error {
+        ArtifactError::Archive { origin, reason } => {
+            let hint = "rename one of the files, or leave it out of `requires_files`".to_owned();
+            ArtifactError::Payload { origin, reason, hint }
+        }
+        other => other,
+    })?;
 
     let mut warnings: Vec<Diagnostic> = unknown.iter().map(|key| key.diagnostic()).collect();
     warnings.extend(Packed::literal_credentials(path, manifest).into_iter().map(|(place, field)| {

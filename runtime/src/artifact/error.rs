@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::content::ContentHash;
+use super::content::{ContentHash, HashError};
 use super::id::{ArtifactId, IdError};
 use super::lock::LockError;
 use super::platform::Platform;
@@ -77,6 +77,29 @@ pub enum ArtifactError {
         origin: String,
         /// Why, with the entry.
         reason: String,
+    },
+    /// There is no manifest where an artifact's directory should be.
+    #[error("{} does not exist", .path.display())]
+    NoManifest {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// The hash that is recorded beside an archive is none.
+    #[error("{}: the hash {reason}", .path.display())]
+    BadHash {
+        /// The file that should hold it.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        reason: HashError,
+    },
+    /// An artifact is to be published that was not built.
+    #[error("{id} is not built: {} does not exist", .archive.display())]
+    NotBuilt {
+        /// Which.
+        id: ArtifactId,
+        /// Where it would be.
+        archive: PathBuf,
     },
     /// The artifact's own manifest cannot be used.
     #[error(transparent)]
@@ -252,11 +275,20 @@ impl ArtifactError {
             Self::BadLimit { .. } => with(Code::Io, "set it to a number of bytes, or unset it"),
             Self::Link { .. } => with(Code::RequiredPath, "name the file itself"),
             Self::RequiredFile { .. } => with(Code::Io, "make the file, or leave it out of `requires_files`"),
+            Self::NoManifest { .. } => with(Code::NotFound, "name the directory of the artifact's murmur.yaml"),
+            Self::BadHash { .. } => with(Code::ArtifactHash, "correct or remove the file"),
+            Self::NotBuilt { .. } => with(Code::NotFound, "run `mur build`, or name the archive"),
             Self::Archive { .. } => with(Code::PayloadShape, "make the archive with `mur build`"),
             Self::Manifest(error) => error.diagnostic(),
             Self::Auth(problem) => problem.diagnostic(),
             Self::Payload { hint, .. } => with(Code::PayloadShape, hint),
-            Self::Id { .. } => with(Code::ManifestValue, "name one as name@version, for example word-count@1.0.0"),
+            Self::Id { reason: IdError::Version, .. } => with(
+                Code::ManifestValue,
+                "write a version without slashes and spaces, and no `.` in front, for example 1.0.0",
+            ),
+            Self::Id { reason: IdError::Form | IdError::Name(_), .. } => {
+                with(Code::ManifestValue, "name one as name@version, for example word-count@1.0.0")
+            }
             Self::Reserved { .. } => with(Code::ReservedVersion, "name the version itself, for example 1.0.0"),
             Self::Hash { .. } | Self::Misfiled { .. } => {
                 with(Code::ArtifactHash, "install it again from a good source")
