@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::content::{ContentHash, HashError};
+use super::file::is_absent;
 use super::id::{ArtifactId, IdError};
 use super::lock::LockError;
 use super::platform::Platform;
@@ -161,19 +162,8 @@ pub enum ArtifactError {
         store: PathBuf,
     },
     /// What was found is not what the lock pins.
-    #[error("{id} from {origin} has the SHA-256 {found}, and {} pins {pinned}", .lock.display())]
-    Conflict {
-        /// Which.
-        id: ArtifactId,
-        /// Where it was found.
-        origin: String,
-        /// The lock.
-        lock: PathBuf,
-        /// What the lock pins.
-        pinned: ContentHash,
-        /// What was found.
-        found: ContentHash,
-    },
+    #[error(transparent)]
+    Conflict(Box<Conflict>),
     /// A source did not answer, or not as a source does.
     #[error("{source_name} did not answer: {reason}")]
     Unanswered {
@@ -258,10 +248,31 @@ pub enum ArtifactError {
     },
 }
 
+/// What was found is not what the lock pins.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} from {origin} has the SHA-256 {found}, and {} pins {pinned}", .lock.display())]
+pub struct Conflict {
+    /// Which.
+    pub id: ArtifactId,
+    /// Where it was found.
+    pub origin: String,
+    /// The lock.
+    pub lock: PathBuf,
+    /// What the lock pins.
+    pub pinned: ContentHash,
+    /// What was found.
+    pub found: ContentHash,
+}
+
 impl ArtifactError {
     /// Its code.
     pub fn code(&self) -> Code {
         self.diagnostic().code()
+    }
+
+    /// Whether it says that a file or directory is not there.
+    pub(super) fn is_absence(&self) -> bool {
+        matches!(self, Self::Read { cause, .. } if is_absent(cause))
     }
 
     /// The form for people: code, text and hint.
@@ -296,7 +307,7 @@ impl ArtifactError {
             Self::Exists { .. } => {
                 with(Code::ArtifactExists, "raise `version` in murmur.yaml: what is published stays")
             }
-            Self::Conflict { .. } => with(
+            Self::Conflict(_) => with(
                 Code::LockConflict,
                 "the artifact has changed without its version changing: ask its author, or remove the entry from the lock",
             ),

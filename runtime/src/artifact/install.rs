@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::archive::Limit;
-use super::error::ArtifactError;
+use super::error::{ArtifactError, Conflict};
 use super::file;
 use super::id::ArtifactId;
 use super::lock::{Lock, Pinned};
@@ -200,13 +200,13 @@ impl Installer {
     /// Refuses what the lock pins with another hash.
     fn agrees(&self, lock: &Lock, pin: &Pin) -> Result<(), ArtifactError> {
         match (lock.conflict(&pin.id, pin.pinned), &self.lock) {
-            (Some(pinned), Some(lock)) => Err(ArtifactError::Conflict {
+            (Some(pinned), Some(lock)) => Err(ArtifactError::Conflict(Box::new(Conflict {
                 id: pin.id.clone(),
                 origin: pin.origin.clone(),
                 lock: lock.clone(),
                 pinned,
                 found: pin.pinned.sha256(),
-            }),
+            }))),
             (None, _) | (_, None) => Ok(()),
         }
     }

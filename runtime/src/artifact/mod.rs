@@ -44,7 +44,7 @@ pub use archive::{ARCHIVE_SUFFIX, Archive, Entry, Limit, Packing};
 pub use build::{Built, build, built_archive};
 pub use content::{Content, ContentHash, HashError};
 pub use contracts::Contracts;
-pub use error::ArtifactError;
+pub use error::{ArtifactError, Conflict};
 pub use id::{ArtifactId, IdError};
 pub use lock::{LOCK_FILE, Lock, LockError, Pin, Pinned};
 pub use metadata::Metadata;

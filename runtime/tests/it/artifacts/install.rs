@@ -125,7 +125,7 @@ fn what_contradicts_the_lock_is_refused_with_nothing_written() {
     let before =
         (project.lock(), fs::read(project.path(".murmur/artifacts/counter/1.0.0/counter-1.0.0.mur.zip")).unwrap());
     let changed = project.built_tool("counter", "1.0.0", "second");
-    flat(&project, &[changed.clone()]);
+    flat(&project, std::slice::from_ref(&changed));
     let fetched = project.run(["install", "counter@1.0.0", "--registry", "../flat"]).expect(1);
     let file = project.run(["install", changed.to_str().unwrap()]).expect(1);
     insta::assert_snapshot!(project.plain(&(fetched.stderr + &file.stderr)), @r"
