@@ -307,10 +307,12 @@ fn repeated(bytes: &[u8], start: u64) -> Option<(String, usize)> {
 
 /// The zip reader's message, as it fits into one of ours.
 fn plain(error: &ZipError) -> String {
-    match error {
-        ZipError::InvalidArchive(reason) => reason.to_string(),
-        ZipError::UnsupportedArchive(reason) => (*reason).to_owned(),
-        other => other.to_string(),
+    if let ZipError::InvalidArchive(reason) = error {
+        reason.to_string()
+    } else if let ZipError::UnsupportedArchive(reason) = error {
+        (*reason).to_owned()
+    } else {
+        error.to_string()
     }
 }
 

@@ -67,9 +67,26 @@ impl Built {
 /// manifest promises. Nothing is written in any case.
 pub fn build(directory: &Path, limit: Limit) -> Result<Built, ArtifactError> {
     let path = directory.join(MANIFEST_ENTRY);
-    let manifest = file::read(&path, MANIFEST_MAX_BYTES)?;
+    let manifest = manifest_at(&path)?;
     let mut sources = Sources { directory, limit, left: limit.bytes() };
     pack(&path, &manifest, &mut sources)
+}
+
+/// The archive that [`build`] makes in `directory` unless it is told otherwise.
+///
+/// # Errors
+/// There is no manifest that can be used, or no such archive.
+pub fn built_archive(directory: &Path) -> Result<PathBuf, ArtifactError> {
+    let path = directory.join(MANIFEST_ENTRY);
+    let (packed, _) = Packed::parse(&path, &manifest_at(&path)?)?;
+    let id = ArtifactId::of(&packed.name, &packed.version)?;
+    let archive = directory.join(format!("{}{ARCHIVE_SUFFIX}", stem(&id, None)));
+    if archive.is_file() { Ok(archive) } else { Err(ArtifactError::NotBuilt { id, archive }) }
+}
+
+fn manifest_at(path: &Path) -> Result<Vec<u8>, ArtifactError> {
+    let there = file::read_if_there(path, MANIFEST_MAX_BYTES)?;
+    there.ok_or_else(|| ArtifactError::NoManifest { path: path.to_owned() })
 }
 
 /// Where the files come from that a manifest requires.
@@ -102,7 +119,15 @@ pub(super) fn pack(path: &Path, manifest: &[u8], files: &mut impl Files) -> Resu
     }
     let bytes = packing.write()?;
     // What was made is read as everybody will read it.
-    Package::open(files.shown(), Content::new(bytes.clone()), Limit::of(u64::MAX))?;
+    let content = Content::new(bytes.clone());
+    Package::open(files.shown(), content, Limit::of(u64::MAX)).map_err(|error| {
+        if let ArtifactError::Archive { origin, reason } = error {
+            let hint = "rename one of the files, or leave it out of `requires_files`".to_owned();
+            ArtifactError::Payload { origin, reason, hint }
+        } else {
+            error
+        }
+    })?;
 
     let mut warnings: Vec<Diagnostic> = unknown.iter().map(|key| key.diagnostic()).collect();
     warnings.extend(Packed::literal_credentials(path, manifest).into_iter().map(|(place, field)| {
@@ -118,17 +143,18 @@ pub(super) fn pack(path: &Path, manifest: &[u8], files: &mut impl Files) -> Resu
 
 /// Where no component is packed, those that stand there are what an author looks for.
 fn with_candidates(error: ArtifactError, packed: &Packed, names: &[&str], files: &impl Files) -> ArtifactError {
-    let none_packed = packed.execution == Execution::Wasm && !names.iter().any(|name| name.ends_with(".wasm"));
-    match error {
-        ArtifactError::Payload { origin, reason, hint } if none_packed => {
-            let hint = match files.components()[..] {
-                [] => hint,
-                [ref one] => format!("add it to the manifest: `requires_files: [{one}]`"),
-                ref several => format!("add one of them to `requires_files`: {}", several.join(", ")),
-            };
-            ArtifactError::Payload { origin, reason, hint }
-        }
-        other => other,
+    if packed.execution != Execution::Wasm || names.iter().any(|name| name.ends_with(".wasm")) {
+        return error;
+    }
+    if let ArtifactError::Payload { origin, reason, hint } = error {
+        let hint = match files.components()[..] {
+            [] => hint,
+            [ref one] => format!("add it to the manifest: `requires_files: [{one}]`"),
+            ref several => format!("add one of them to `requires_files`: {}", several.join(", ")),
+        };
+        ArtifactError::Payload { origin, reason, hint }
+    } else {
+        error
     }
 }
 
@@ -183,16 +209,16 @@ impl Files for Sources<'_> {
 
     fn read(&mut self, path: &EntryPath) -> Result<(Vec<u8>, file::Executable), ArtifactError> {
         let parts: Vec<&str> = path.parts().collect();
-        let (bytes, executable) = file::read_below(self.directory, &parts, self.left).map_err(|error| match error {
-            ArtifactError::Read { cause, .. } if file::is_absence(&cause) => {
+        let (bytes, executable) = file::read_below(self.directory, &parts, self.left).map_err(|error| {
+            if error.is_absence() {
                 let file = self.directory.join(path.as_str());
                 ArtifactError::RequiredFile { path: path.to_string(), file }
-            }
-            ArtifactError::TooLarge { .. } => {
+            } else if let ArtifactError::TooLarge { .. } = error {
                 let what = format!("{}, with `{path}`,", self.directory.display());
                 ArtifactError::TooLarge { what, most: self.limit.bytes() }
+            } else {
+                error
             }
-            other => other,
         })?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok((bytes, executable))

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::content::ContentHash;
+use super::content::{ContentHash, HashError};
+use super::file::is_absent;
 use super::id::{ArtifactId, IdError};
 use super::lock::LockError;
 use super::platform::Platform;
@@ -78,6 +79,29 @@ pub enum ArtifactError {
         /// Why, with the entry.
         reason: String,
     },
+    /// There is no manifest where an artifact's directory should be.
+    #[error("{} does not exist", .path.display())]
+    NoManifest {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// The hash that is recorded beside an archive is none.
+    #[error("{}: the hash {reason}", .path.display())]
+    BadHash {
+        /// The file that should hold it.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        reason: HashError,
+    },
+    /// An artifact is to be published that was not built.
+    #[error("{id} is not built: {} does not exist", .archive.display())]
+    NotBuilt {
+        /// Which.
+        id: ArtifactId,
+        /// Where it would be.
+        archive: PathBuf,
+    },
     /// The artifact's own manifest cannot be used.
     #[error(transparent)]
     Manifest(#[from] PackedError),
@@ -138,19 +162,8 @@ pub enum ArtifactError {
         store: PathBuf,
     },
     /// What was found is not what the lock pins.
-    #[error("{id} from {origin} has the SHA-256 {found}, and {} pins {pinned}", .lock.display())]
-    Conflict {
-        /// Which.
-        id: ArtifactId,
-        /// Where it was found.
-        origin: String,
-        /// The lock.
-        lock: PathBuf,
-        /// What the lock pins.
-        pinned: ContentHash,
-        /// What was found.
-        found: ContentHash,
-    },
+    #[error(transparent)]
+    Conflict(Box<Conflict>),
     /// A source did not answer, or not as a source does.
     #[error("{source_name} did not answer: {reason}")]
     Unanswered {
@@ -235,10 +248,31 @@ pub enum ArtifactError {
     },
 }
 
+/// What was found is not what the lock pins.
+#[derive(Debug, thiserror::Error)]
+#[error("{id} from {origin} has the SHA-256 {found}, and {} pins {pinned}", .lock.display())]
+pub struct Conflict {
+    /// Which.
+    pub id: ArtifactId,
+    /// Where it was found.
+    pub origin: String,
+    /// The lock.
+    pub lock: PathBuf,
+    /// What the lock pins.
+    pub pinned: ContentHash,
+    /// What was found.
+    pub found: ContentHash,
+}
+
 impl ArtifactError {
     /// Its code.
     pub fn code(&self) -> Code {
         self.diagnostic().code()
+    }
+
+    /// Whether it says that a file or directory is not there.
+    pub(super) fn is_absence(&self) -> bool {
+        matches!(self, Self::Read { cause, .. } if is_absent(cause))
     }
 
     /// The form for people: code, text and hint.
@@ -252,11 +286,20 @@ impl ArtifactError {
             Self::BadLimit { .. } => with(Code::Io, "set it to a number of bytes, or unset it"),
             Self::Link { .. } => with(Code::RequiredPath, "name the file itself"),
             Self::RequiredFile { .. } => with(Code::Io, "make the file, or leave it out of `requires_files`"),
+            Self::NoManifest { .. } => with(Code::NotFound, "name the directory of the artifact's murmur.yaml"),
+            Self::BadHash { .. } => with(Code::ArtifactHash, "correct or remove the file"),
+            Self::NotBuilt { .. } => with(Code::NotFound, "run `mur build`, or name the archive"),
             Self::Archive { .. } => with(Code::PayloadShape, "make the archive with `mur build`"),
             Self::Manifest(error) => error.diagnostic(),
             Self::Auth(problem) => problem.diagnostic(),
             Self::Payload { hint, .. } => with(Code::PayloadShape, hint),
-            Self::Id { .. } => with(Code::ManifestValue, "name one as name@version, for example word-count@1.0.0"),
+            Self::Id { reason: IdError::Version, .. } => with(
+                Code::ManifestValue,
+                "write a version without slashes and spaces, and no `.` in front, for example 1.0.0",
+            ),
+            Self::Id { reason: IdError::Form | IdError::Name(_), .. } => {
+                with(Code::ManifestValue, "name one as name@version, for example word-count@1.0.0")
+            }
             Self::Reserved { .. } => with(Code::ReservedVersion, "name the version itself, for example 1.0.0"),
             Self::Hash { .. } | Self::Misfiled { .. } => {
                 with(Code::ArtifactHash, "install it again from a good source")
@@ -264,7 +307,7 @@ impl ArtifactError {
             Self::Exists { .. } => {
                 with(Code::ArtifactExists, "raise `version` in murmur.yaml: what is published stays")
             }
-            Self::Conflict { .. } => with(
+            Self::Conflict(_) => with(
                 Code::LockConflict,
                 "the artifact has changed without its version changing: ask its author, or remove the entry from the lock",
             ),

@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Vec<u8>, ArtifactError> {
 pub(super) fn read_if_there(path: &Path, most: u64) -> Result<Option<Vec<u8>>, ArtifactError> {
     match read(path, most) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(ArtifactError::Read { cause, .. }) if is_absence(&cause) => Ok(None),
+        Err(error) if error.is_absence() => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -78,7 +78,7 @@ fn drain(file: File, path: &Path, most: u64) -> Result<Vec<u8>, ArtifactError> {
 }
 
 /// Whether a file operation failed because nothing is there.
-pub(super) fn is_absence(cause: &io::Error) -> bool {
+pub(super) fn is_absent(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
@@ -167,7 +167,7 @@ pub(super) fn wait_for_writers(path: &Path) -> Result<(), ArtifactError> {
 pub(super) fn names(directory: &Path) -> Result<Vec<String>, ArtifactError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(cause) if is_absence(&cause) => return Ok(Vec::new()),
+        Err(cause) if is_absent(&cause) => return Ok(Vec::new()),
         Err(cause) => return Err(unreadable(directory, cause)),
     };
     let mut names = Vec::new();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::error::ArtifactError;
 use crate::manifest::{ArtifactName, NameError, Version};
 
 /// The longest version of an artifact, in bytes.
@@ -44,6 +45,15 @@ impl ArtifactId {
             return Err(IdError::Version);
         }
         Ok(Self { name, version })
+    }
+
+    /// The same, with a refusal that says which artifact it is about.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Id`]: the version cannot be part of a path.
+    pub fn of(name: &ArtifactName, version: &Version) -> Result<Self, ArtifactError> {
+        Self::new(name.clone(), version.clone())
+            .map_err(|reason| ArtifactError::Id { text: format!("{name}@{}", version.as_str()), reason })
     }
 
     /// The name.

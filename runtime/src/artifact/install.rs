@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::archive::Limit;
-use super::content::Content;
-use super::error::ArtifactError;
+use super::error::{ArtifactError, Conflict};
 use super::file;
 use super::id::ArtifactId;
 use super::lock::{Lock, Pinned};
-use super::package::Package;
+use super::package::package_of;
 use super::platform::Platform;
 use super::source::{Fetched, Sources, Wanted};
 use super::store::{Existing, Store, Written};
@@ -79,7 +78,12 @@ pub enum Done {
 }
 
 /// What of an artifact is to be pinned.
-type Pin = (ArtifactId, Pinned);
+struct Pin {
+    id: ArtifactId,
+    pinned: Pinned,
+    /// Where it was found.
+    origin: String,
+}
 
 impl Installer {
     /// Installs the artifacts, and pins those that succeeded. `done` is called as each of them ends, from several
@@ -131,12 +135,11 @@ impl Installer {
     /// The archive cannot be used, contradicts the lock, or cannot be written.
     pub fn install_file(&self, path: &Path, platform: Option<Platform>) -> Result<ArtifactId, ArtifactError> {
         let lock = self.load_lock()?;
-        let content = Content::new(file::read(path, self.limit.bytes())?);
-        let package = Package::open(path.display().to_string(), content, self.limit)?;
+        let package = package_of(path, self.limit)?;
         refuse_reserved(package.id())?;
         let platform = package.platform(platform)?;
         let fetched = Fetched { package, platform };
-        self.agrees(&lock, &fetched)?;
+        self.agrees(&lock, &self.pin_of(&fetched))?;
         self.target.write(&fetched.package, fetched.platform, Existing::Replace)?;
         Ok(fetched.package.id().clone())
     }
@@ -149,7 +152,7 @@ impl Installer {
     fn one(&self, id: &ArtifactId, lock: &Lock) -> Result<(Done, Vec<Pin>), ArtifactError> {
         refuse_reserved(id)?;
         if let Some(kept) = self.good_copy(id, lock) {
-            return Ok((Done::Kept, vec![(id.clone(), self.pinned(&kept))]));
+            return Ok((Done::Kept, vec![self.pin_of(&kept)]));
         }
         let wanted = match self.payloads {
             Payloads::Host => Wanted::Host(self.host),
@@ -157,7 +160,7 @@ impl Installer {
         };
         let fetched = self.sources.fetch(id, wanted, self.limit)?;
         for fetched in &fetched {
-            self.agrees(lock, fetched)?;
+            self.agrees(lock, &self.pin_of(fetched))?;
         }
         let mut done = Done::Kept;
         for Fetched { package, platform } in &fetched {
@@ -165,7 +168,7 @@ impl Installer {
                 done = Done::Installed;
             }
         }
-        Ok((done, fetched.iter().map(|fetched| (id.clone(), self.pinned(fetched))).collect()))
+        Ok((done, fetched.iter().map(|fetched| self.pin_of(fetched)).collect()))
     }
 
     /// The copy that is installed, where it is enough. One that is damaged, or not what is pinned, is none.
@@ -188,16 +191,22 @@ impl Installer {
         Pinned::of(platform, fetched.package.sha256())
     }
 
-    fn agrees(&self, lock: &Lock, fetched: &Fetched) -> Result<(), ArtifactError> {
+    fn pin_of(&self, fetched: &Fetched) -> Pin {
         let package = &fetched.package;
-        match (lock.conflict(package.id(), self.pinned(fetched)), &self.lock) {
-            (Some(pinned), Some(lock)) => Err(ArtifactError::Conflict {
-                id: package.id().clone(),
-                origin: package.archive().origin().to_owned(),
+        let origin = package.archive().origin().to_owned();
+        Pin { id: package.id().clone(), pinned: self.pinned(fetched), origin }
+    }
+
+    /// Refuses what the lock pins with another hash.
+    fn agrees(&self, lock: &Lock, pin: &Pin) -> Result<(), ArtifactError> {
+        match (lock.conflict(&pin.id, pin.pinned), &self.lock) {
+            (Some(pinned), Some(lock)) => Err(ArtifactError::Conflict(Box::new(Conflict {
+                id: pin.id.clone(),
+                origin: pin.origin.clone(),
                 lock: lock.clone(),
                 pinned,
-                found: package.sha256(),
-            }),
+                found: pin.pinned.sha256(),
+            }))),
             (None, _) | (_, None) => Ok(()),
         }
     }
@@ -208,8 +217,9 @@ impl Installer {
         file::make_directory(self.target.root(), 0o755)?;
         let _held = file::lock(&self.target.root().join(".lock"))?;
         let mut lock = self.load_lock()?;
-        for (id, pinned) in pins {
-            lock.upsert(id, *pinned);
+        for pin in pins {
+            self.agrees(&lock, pin)?;
+            lock.upsert(&pin.id, pin.pinned);
         }
         lock.save(path)
     }

@@ -41,14 +41,14 @@ pub mod source;
 mod store;
 
 pub use archive::{ARCHIVE_SUFFIX, Archive, Entry, Limit, Packing};
-pub use build::{Built, build};
+pub use build::{Built, build, built_archive};
 pub use content::{Content, ContentHash, HashError};
 pub use contracts::Contracts;
-pub use error::ArtifactError;
+pub use error::{ArtifactError, Conflict};
 pub use id::{ArtifactId, IdError};
 pub use lock::{LOCK_FILE, Lock, LockError, Pin, Pinned};
 pub use metadata::Metadata;
-pub use package::Package;
+pub use package::{Package, package_of};
 pub use platform::{Platform, UnknownPlatform};
 pub use resolve::{Payload, ProjectArtifacts, Resolved};
 pub use skill::{SkillRequest, build_skill};

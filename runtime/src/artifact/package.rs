@@ -6,6 +6,7 @@ use super::archive::{Archive, Entry, Limit, MANIFEST_ENTRY};
 use super::content::{Content, ContentHash};
 use super::contracts::Contracts;
 use super::error::ArtifactError;
+use super::file;
 use super::id::ArtifactId;
 use super::metadata::Metadata;
 use super::platform::{Header, Platform};
@@ -40,10 +41,7 @@ impl Package {
         let manifest = archive.read(entry)?;
         let path = Path::new(archive.origin()).join(MANIFEST_ENTRY);
         let (packed, unknown) = Packed::parse(&path, &manifest)?;
-        let id = ArtifactId::new(packed.name.clone(), packed.version.clone()).map_err(|reason| ArtifactError::Id {
-            text: format!("{}@{}", packed.name, packed.version.as_str()),
-            reason,
-        })?;
+        let id = ArtifactId::of(&packed.name, &packed.version)?;
         let names: Vec<&str> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
         let payload = payload_name(archive.origin(), &packed, &names)?.and_then(|name| archive.entry(&name)).cloned();
         Ok(Self { id, packed, unknown, manifest, archive, payload, content })
@@ -162,6 +160,14 @@ impl Package {
             (None, Kind::Tool | Kind::Driver | Kind::Hook | Kind::Capsule | Kind::Other(_)) => Ok(None),
         }
     }
+}
+
+/// The package in the archive at `path`.
+///
+/// # Errors
+/// As [`Package::open`], or the archive cannot be read.
+pub fn package_of(path: &Path, limit: Limit) -> Result<Package, ArtifactError> {
+    Package::open(path.display().to_string(), Content::new(file::read(path, limit.bytes())?), limit)
 }
 
 /// The name of the payload among `files`, the archive's. `None` for a static artifact that is its manifest, or a skill

@@ -166,10 +166,8 @@ impl Files for Skill<'_> {
         let (bytes, executable) = match &self.files {
             Place::Folder => {
                 let parts: Vec<&str> = name.split('/').collect();
-                file::read_below(self.path, &parts, self.left).map_err(|error| match error {
-                    ArtifactError::Read { cause, .. } if file::is_absence(&cause) => absent(),
-                    other => other,
-                })?
+                let read = file::read_below(self.path, &parts, self.left);
+                read.map_err(|error| if error.is_absence() { absent() } else { error })?
             }
             Place::Zip(archive, prefix) => {
                 let entry = archive.entry(&format!("{prefix}{name}")).ok_or_else(absent)?;

@@ -210,12 +210,9 @@ impl Plan {
         for (index, artifact) in self.manifest.artifacts.iter().enumerate() {
             match &artifact.reference {
                 Reference::Local(source) => local.push((index, source.clone())),
-                Reference::Installed(version) => match ArtifactId::new(artifact.name.clone(), version.clone()) {
+                Reference::Installed(version) => match ArtifactId::of(&artifact.name, version) {
                     Ok(id) => wanted.push((index, id)),
-                    Err(error) => {
-                        let text = format!("{}: `{}`: {error}", artifact.place, artifact.name);
-                        self.refusals.push(Diagnostic::new(Code::ManifestValue, text));
-                    }
+                    Err(error) => self.refusals.push(error.diagnostic()),
                 },
             }
         }

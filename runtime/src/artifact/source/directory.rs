@@ -129,8 +129,5 @@ impl DirectorySource {
 fn recorded_hash(path: &Path, text: &[u8]) -> Result<ContentHash, ArtifactError> {
     let text = String::from_utf8_lossy(text);
     let first = text.split_whitespace().next().unwrap_or_default();
-    first.parse().map_err(|reason| ArtifactError::Registry {
-        text: path.display().to_string(),
-        reason: format!("the hash {reason}"),
-    })
+    first.parse().map_err(|reason| ArtifactError::BadHash { path: path.to_owned(), reason })
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 use http::Uri;
 use http::header::LOCATION;
 use ureq::Agent;
+use ureq::config::ConfigBuilder;
+use ureq::typestate::AgentScope;
 
 use super::super::archive::Limit;
 use super::super::error::ArtifactError;
@@ -62,18 +64,7 @@ impl HttpSource {
     pub fn new(url: &str) -> Result<Self, ArtifactError> {
         let base = Base::parse(url)
             .map_err(|reason| ArtifactError::Registry { text: url.to_owned(), reason: reason.to_owned() })?;
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
-            .timeout_recv_response(Some(SILENCE))
-            .timeout_per_read(Some(SILENCE))
-            .timeout_global(Some(WHOLE))
-            .user_agent(concat!("mur/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
+        let agent = patience(SILENCE).build().new_agent();
         Ok(Self { base, agent, index: OnceLock::new() })
     }
 
@@ -150,6 +141,20 @@ impl HttpSource {
     }
 }
 
+/// How registries are spoken with, where a server may be silent for so long.
+fn patience(silence: Duration) -> ConfigBuilder<AgentScope> {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .timeout_recv_response(Some(silence))
+        .timeout_per_read(Some(silence))
+        .timeout_global(Some(WHOLE))
+        .user_agent(concat!("mur/", env!("CARGO_PKG_VERSION")))
+}
+
 impl Base {
     fn parse(url: &str) -> Result<Self, &'static str> {
         if url.contains('#') {
@@ -207,6 +212,10 @@ fn encoded(path: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use std::io::Write as _;
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -234,6 +243,28 @@ mod tests {
         for elsewhere in ["//evil.example/b", "http://registry.example/c", "https://registry.example:444/c", "b", ""] {
             assert_eq!(base.redirected(elsewhere), None, "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn a_server_that_falls_silent_is_not_waited_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            // One that never answers, and one that stops in the middle. Both stay connected until the client goes.
+            for answer in [&b""[..], b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"] {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(answer).unwrap();
+                let _ = stream.read_to_end(&mut Vec::new());
+            }
+        });
+        for _ in 0..2 {
+            let base = Base::parse(&format!("http://{address}")).unwrap();
+            let agent = patience(Duration::from_millis(100)).proxy(None).build().new_agent();
+            let registry = HttpSource { base, agent, index: OnceLock::new() };
+            let error = registry.index().unwrap_err();
+            assert!(matches!(error, ArtifactError::Unanswered { .. }), "{error}");
+        }
+        server.join().unwrap();
     }
 
     #[test]

@@ -88,13 +88,22 @@ impl Sources {
     /// [`ArtifactError::NotFound`] where every source answered and none has it; [`ArtifactError::Unanswered`] where one
     /// did not answer.
     pub fn fetch(&self, id: &ArtifactId, wanted: Wanted, limit: Limit) -> Result<Vec<Fetched>, ArtifactError> {
+        let mut damaged = None;
         for source in &self.0 {
-            let fetched = source.fetch(id, wanted, limit)?;
-            if !fetched.is_empty() {
-                return Ok(fetched);
+            match source.fetch(id, wanted, limit) {
+                Ok(fetched) if fetched.is_empty() => {}
+                Ok(fetched) => return Ok(fetched),
+                // A copy of this machine is no word of its own: whoever it came from may still have it whole.
+                Err(error @ ArtifactError::Hash { .. }) if source.is_copy() => {
+                    damaged.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
             }
         }
-        Err(ArtifactError::NotFound { id: id.clone(), asked: self.0.iter().map(Source::shown).collect() })
+        Err(match damaged {
+            Some(error) => error,
+            None => ArtifactError::NotFound { id: id.clone(), asked: self.0.iter().map(Source::shown).collect() },
+        })
     }
 
     /// Everything that the sources have whose name, description or tags hold `query`, in any case; by name, newest
@@ -145,6 +154,14 @@ impl Source {
             Self::Store(store) => store.root().display().to_string(),
             Self::Directory(directory) => directory.root().display().to_string(),
             Self::Http(registry) => registry.shown(),
+        }
+    }
+
+    /// Whether what it has was copied from another source.
+    fn is_copy(&self) -> bool {
+        match self {
+            Self::Store(_) => true,
+            Self::Directory(_) | Self::Http(_) => false,
         }
     }
 
