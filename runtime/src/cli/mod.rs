@@ -19,6 +19,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::artifact::source::Source;
+use crate::artifact::{Sources, Store};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK, EXIT_USAGE};
 
@@ -87,6 +89,18 @@ fn home(context: &Context) -> Result<PathBuf, Diagnostic> {
         Diagnostic::new(Code::Home, "neither MURMUR_HOME nor HOME is set, so there is no place for your artifacts")
             .with_hint("set MURMUR_HOME to a directory of your own")
     })
+}
+
+/// The sources of a command: the one that `--registry` names, or else these stores, in this order.
+fn sources(registry: Option<&str>, stores: Vec<Store>, context: &Context) -> Result<Sources, Diagnostic> {
+    let sources = match registry {
+        Some(registry) => {
+            let home = home(context)?;
+            vec![Source::named(registry, &context.here, &home).map_err(|error| error.diagnostic())?]
+        }
+        None => stores.into_iter().map(Source::Store).collect(),
+    };
+    Ok(Sources::new(sources))
 }
 
 /// Shows a diagnostic on stderr. That stderr cannot be written is nobody's to know.
