@@ -315,7 +315,10 @@ impl ArtifactError {
             Self::NotFound { asked, .. } if asked.is_empty() => {
                 with(Code::ArtifactNotFound, "no source is configured: name one with --registry")
             }
-            Self::NotFound { .. } => with(Code::ArtifactNotFound, "see what there is with `mur search`"),
+            Self::NotFound { .. } => with(
+                Code::ArtifactNotFound,
+                "see what there is with `mur search`, or name another source with --registry",
+            ),
             Self::ForeignBinary { .. } => with(Code::ForeignBinary, "use the one that was built for that platform"),
             Self::NoPlatform { .. } => plain(Code::ForeignBinary),
             Self::NotInstalled { .. } => with(Code::ArtifactNotInstalled, "run `mur install`"),

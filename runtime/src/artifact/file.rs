@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
@@ -88,9 +88,25 @@ fn unreadable(path: &Path, cause: io::Error) -> ArtifactError {
 
 /// Puts `bytes` at `path`, whole or not at all, over a file that is there.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+    replace_through(path, &temporary(path), bytes)
+}
+
+/// Puts `bytes` at `path`, whole or not at all, unless something is there.
+pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+    let temporary = temporary(path);
+    // A second name is given only where there is no such name yet.
+    let written = write_new(&temporary, bytes).and_then(|()| match fs::hard_link(&temporary, path) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked.and_then(|()| sync_parent(path)),
+    });
+    let _ = fs::remove_file(&temporary);
+    written.map_err(|cause| unwritable(path, cause))
+}
+
+/// A name beside `path` that nobody else uses.
+fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}", uuid::Uuid::new_v4().simple()));
-    replace_through(path, &temporary, bytes)
+    path.with_file_name(format!(".{name}.{}", uuid::Uuid::new_v4().simple()))
 }
 
 /// The same, through a temporary file of a given name beside it, which may be left from a writer that was cut off.

@@ -112,13 +112,13 @@ pub enum LockError {
         found: String,
     },
     /// There is no entry for an artifact.
-    #[error("the lock has no entry for {id}")]
+    #[error("murmur.lock has no entry for {id}")]
     Absent {
         /// Which.
         id: ArtifactId,
     },
     /// The lock pins another version.
-    #[error("the lock pins {}@{}, and {id} is to be run", .id.name(), .pinned.as_str())]
+    #[error("murmur.lock pins {}@{}, and {id} is to be run", .id.name(), .pinned.as_str())]
     OtherVersion {
         /// What is to be run.
         id: ArtifactId,
@@ -126,7 +126,7 @@ pub enum LockError {
         pinned: Version,
     },
     /// The lock has no hash for this platform.
-    #[error("the lock pins {id} for {}, and has no hash for {platform}", tags(.pinned))]
+    #[error("murmur.lock pins {id} for {}, and has no hash for {platform}", tags(.pinned))]
     NoHash {
         /// Which.
         id: ArtifactId,
@@ -136,7 +136,7 @@ pub enum LockError {
         pinned: Vec<Platform>,
     },
     /// The pin is for a payload of the other shape.
-    #[error("the lock pins {id} {pinned}, and what is installed is {found}")]
+    #[error("murmur.lock pins {id} {pinned}, and what is installed is {found}")]
     OtherShape {
         /// Which.
         id: ArtifactId,
@@ -146,7 +146,7 @@ pub enum LockError {
         found: &'static str,
     },
     /// What is installed is not what is pinned.
-    #[error("the lock pins {id} with the SHA-256 {pinned}, and what is installed has {found}")]
+    #[error("murmur.lock pins {id} with the SHA-256 {pinned}, and what is installed has {found}")]
     OtherHash {
         /// Which.
         id: ArtifactId,
@@ -284,6 +284,14 @@ impl Lock {
             }
         }
         text
+    }
+
+    /// Writes the lock, whole or not at all, where there is none. One that appeared meanwhile stays as it is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create(&self, path: &Path) -> Result<(), ArtifactError> {
+        file::create(path, self.to_text().as_bytes())
     }
 
     /// Writes the lock, whole or not at all, where it says something else than the file that is there.

@@ -7,10 +7,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use mur_seal::escape;
 
-use super::{complain, home, print, sources};
+use super::sources::sources;
+use super::{complain, home, print};
 use crate::artifact::install::{Copies, Done, Installer, Outcome, Payloads, project_directory};
-use crate::artifact::source::Source;
-use crate::artifact::{ARCHIVE_SUFFIX, ArtifactError, ArtifactId, LOCK_FILE, Limit, Platform, Sources, Store};
+use crate::artifact::{ARCHIVE_SUFFIX, ArtifactError, ArtifactId, LOCK_FILE, Limit, Platform, Store};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
 use crate::manifest::{Manifest, Reference};
@@ -69,20 +69,16 @@ fn installer(args: &InstallArgs, project: Option<&Path>, context: &Context) -> R
         (false, Some(project)) => (Store::project(project), Some(project.join(LOCK_FILE))),
         (false, None) => (Store::project(&context.here), None),
     };
-    let (asked, copies) = match &args.registry {
-        Some(registry) => (vec![sources::named(registry, &home, context)?], Copies::Refetch),
-        None => {
-            let own = (!args.global).then(|| Source::Store(Store::global(&home)));
-            (own.into_iter().chain(sources::configured(&home, context)?).collect(), Copies::Keep)
-        }
-    };
+    // What is installed for all projects is a source for one of them.
+    let stores = if args.global { Vec::new() } else { vec![Store::global(&home)] };
     Ok(Installer {
         target,
-        sources: Sources::new(asked),
+        sources: sources(args.registry.as_deref(), stores, context)?,
         lock,
         host: Platform::host(),
         payloads: if args.all_platforms { Payloads::Every } else { Payloads::Host },
-        copies,
+        // Whoever names a source wants what it has.
+        copies: if args.registry.is_some() { Copies::Refetch } else { Copies::Keep },
         limit: Limit::of_process().map_err(|error| error.diagnostic())?,
     })
 }

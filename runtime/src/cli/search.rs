@@ -6,10 +6,11 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{complain, home, print, sources, table};
+use super::sources::sources;
+use super::{complain, home, print, table};
 use crate::artifact::install::project_directory;
-use crate::artifact::source::{Candidate, Source};
-use crate::artifact::{Limit, Sources, Store};
+use crate::artifact::source::Candidate;
+use crate::artifact::{Limit, Store};
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, EXIT_FAILED, EXIT_OK};
 
@@ -47,7 +48,8 @@ struct Row<'c> {
 
 pub(crate) fn run(args: &SearchArgs, context: &Context) -> Result<u8, Diagnostic> {
     let limit = Limit::of_process().map_err(|error| error.diagnostic())?;
-    let (mut found, problems) = asked(args, context)?.search(&args.query, limit);
+    let (mut found, problems) =
+        sources(args.registry.as_deref(), stores(context)?, context)?.search(&args.query, limit);
     for problem in &problems {
         complain(&problem.diagnostic());
     }
@@ -64,15 +66,10 @@ pub(crate) fn run(args: &SearchArgs, context: &Context) -> Result<u8, Diagnostic
     Ok(if problems.is_empty() { EXIT_OK } else { EXIT_FAILED })
 }
 
-fn asked(args: &SearchArgs, context: &Context) -> Result<Sources, Diagnostic> {
-    let home = home(context)?;
-    if let Some(registry) = &args.registry {
-        return Ok(Sources::new(vec![sources::named(registry, &home, context)?]));
-    }
+/// The stores that are searched unless a source is named.
+fn stores(context: &Context) -> Result<Vec<Store>, Diagnostic> {
     let project = project_directory(&context.here).map(|directory| Store::project(&directory));
-    let stores = project.into_iter().chain([Store::global(&home)]);
-    let configured = sources::configured(&home, context)?;
-    Ok(Sources::new(stores.map(Source::Store).chain(configured).collect()))
+    Ok(project.into_iter().chain([Store::global(&home(context)?)]).collect())
 }
 
 fn shown(found: &[Candidate]) -> String {

@@ -2,42 +2,42 @@
 
 use std::path::Path;
 
-use super::complain;
+use super::{complain, home};
 use crate::artifact::source::Source;
-use crate::config::{Config, Source as Configured, SourceKind};
+use crate::artifact::{Sources, Store};
+use crate::config::{Config, Registry, Source as Configured, SourceKind};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The word for this machine's own store.
 const LOCAL: &str = "local";
 
-/// The one source that `--registry` names: a URL, `local`, a directory, or the name of a configured source.
-pub(super) fn named(registry: &str, home: &Path, context: &Context) -> Result<Source, Diagnostic> {
-    let config = load(home, context)?;
-    match config.registry.sources.iter().find(|source| source.name == registry) {
-        Some(source) => usable(source, home, context),
-        None => Source::named(registry, &context.here, home).map_err(|error| error.diagnostic()),
-    }
-}
-
-/// The configured sources, in their order; the default alone where one is set.
-pub(super) fn configured(home: &Path, context: &Context) -> Result<Vec<Source>, Diagnostic> {
-    let registry = load(home, context)?.registry;
-    let sources: Vec<&Configured> = match registry.default.as_deref() {
-        None => registry.sources.iter().collect(),
-        Some(LOCAL) => Vec::new(),
-        Some(default) => {
-            let source = registry.sources.iter().find(|source| source.name == default).ok_or_else(|| {
-                Diagnostic::new(
-                    Code::ConfigFile,
-                    format!("`registry.default` is `{default}`, and no source is called so"),
-                )
-                .with_hint("name one of `registry.sources`, or `local`")
-            })?;
-            vec![source]
+/// The sources of a command: the one that `--registry` names, or else these stores and then what is configured.
+pub(super) fn sources(registry: Option<&str>, stores: Vec<Store>, context: &Context) -> Result<Sources, Diagnostic> {
+    let home = home(context)?;
+    let Registry { default, sources, .. } = load(&home, context)?.registry;
+    let called = |name: &str| sources.iter().find(|source| source.name == name);
+    let sources = match (registry, default.as_deref()) {
+        (Some(registry), _) => match called(registry) {
+            Some(source) => vec![usable(source, &home, context)?],
+            None => vec![Source::named(registry, &context.here, &home).map_err(|error| error.diagnostic())?],
+        },
+        (None, default) => {
+            let configured: Vec<&Configured> = match default {
+                None => sources.iter().collect(),
+                Some(LOCAL) => Vec::new(),
+                Some(default) => vec![called(default).ok_or_else(|| absent(default))?],
+            };
+            let configured = configured.into_iter().map(|source| usable(source, &home, context));
+            stores.into_iter().map(|store| Ok(Source::Store(store))).chain(configured).collect::<Result<_, _>>()?
         }
     };
-    sources.into_iter().map(|source| usable(source, home, context)).collect()
+    Ok(Sources::new(sources))
+}
+
+fn absent(default: &str) -> Diagnostic {
+    let text = format!("`registry.default` is `{default}`, and no source is called so");
+    Diagnostic::new(Code::ConfigFile, text).with_hint("name one of `registry.sources`, or `local`")
 }
 
 fn load(home: &Path, context: &Context) -> Result<Config, Diagnostic> {

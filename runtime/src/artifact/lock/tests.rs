@@ -156,17 +156,17 @@ fn a_lock_that_pins_something_else_says_what() {
         refused("native@0.4.2", Pinned::Any(hash("b"))),
     ];
     insta::assert_snapshot!(said.join("\n"), @r"
-    error[E-RUN-003]: the lock has no entry for other@1.0.0
+    error[E-RUN-003]: murmur.lock has no entry for other@1.0.0
       hint: run `mur install`
-    error[E-RUN-003]: the lock pins some-tool@1.2.3, and some-tool@2.0.0 is to be run
+    error[E-RUN-003]: murmur.lock pins some-tool@1.2.3, and some-tool@2.0.0 is to be run
       hint: run `mur install`
-    error[E-RUN-003]: the lock pins some-tool@1.2.3 with the SHA-256 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, and what is installed has 3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d
+    error[E-RUN-003]: murmur.lock pins some-tool@1.2.3 with the SHA-256 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, and what is installed has 3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d
       hint: run `mur install` to get what is pinned; if the change is meant, remove the entry from the lock first
-    error[E-RUN-003]: the lock pins some-tool@1.2.3 for every platform, and what is installed is native
+    error[E-RUN-003]: murmur.lock pins some-tool@1.2.3 for every platform, and what is installed is native
       hint: run `mur install`
-    error[E-RUN-003]: the lock pins native@0.4.2 for linux-x86_64, and has no hash for darwin-aarch64
+    error[E-RUN-003]: murmur.lock pins native@0.4.2 for linux-x86_64, and has no hash for darwin-aarch64
       hint: run `mur install`
-    error[E-RUN-003]: the lock pins native@0.4.2 for single platforms, and what is installed is for every platform
+    error[E-RUN-003]: murmur.lock pins native@0.4.2 for single platforms, and what is installed is for every platform
       hint: run `mur install`
     ");
 }
@@ -205,6 +205,17 @@ fn a_lock_that_says_the_same_is_not_written_again() {
     Lock::default().save(&path).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), Lock::default().to_text());
     assert_eq!(Lock::load(&path).unwrap(), Some(Lock::default()));
+}
+
+#[test]
+fn a_new_lock_takes_no_other_ones_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(LOCK_FILE);
+    sample().create(&path).unwrap();
+    Lock::default().create(&path).unwrap();
+    assert_eq!(Lock::load(&path).unwrap(), Some(sample()));
+    assert_eq!(file::names(directory.path()).unwrap(), [LOCK_FILE]);
+    assert!(sample().create(&directory.path().join("absent").join(LOCK_FILE)).is_err());
 }
 
 fn pins() -> impl Strategy<Value = Vec<(ArtifactId, Pinned)>> {

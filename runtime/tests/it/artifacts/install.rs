@@ -101,7 +101,7 @@ fn some_failures_are_told_with_their_codes_and_the_rest_is_pinned() {
     2 of 3 failed
 
     error[E-REG-001]: gone@1.0.0 was not found in ROOT/home/artifacts
-      hint: see what there is with `mur search`
+      hint: see what there is with `mur search`, or name another source with --registry
     error[E-REG-004]: word@latest: `latest` is a reserved word, not a version
       hint: name the version itself, for example 1.0.0
     ");

@@ -80,6 +80,18 @@ fn what_cannot_be_published_is_refused_and_nothing_is_filed() {
 }
 
 #[test]
+fn without_a_home_there_is_no_store_of_the_user() {
+    let project = Project::new();
+    let archive = project.built_tool("counter", "1.0.0", "payload");
+    let mut command = project.mur(["publish", archive.to_str().unwrap()]);
+    command.env_remove("MURMUR_HOME");
+    insta::assert_snapshot!(project.start(command).wait().expect(1).stderr, @r"
+    error[E-IO-004]: neither MURMUR_HOME nor HOME is set, so there is no place for your artifacts
+      hint: set MURMUR_HOME to a directory of your own
+    ");
+}
+
+#[test]
 fn a_list_shows_what_is_installed_and_may_be_filtered_by_contract() {
     let project = Project::new();
     assert_eq!(project.run(["list"]).expect(0).stdout, "No artifacts installed.\n");

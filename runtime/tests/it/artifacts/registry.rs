@@ -172,9 +172,9 @@ fn a_registry_that_does_not_answer_is_told_from_one_that_has_nothing() {
     error[E-REG-006]: http://HOST/base did not answer: artifacts-index.json:2:2: key must be a string
       hint: try again later, or name another with --registry
     error[E-REG-001]: counter@1.0.0 was not found in http://HOST/base
-      hint: see what there is with `mur search`
+      hint: see what there is with `mur search`, or name another source with --registry
     error[E-REG-001]: counter@1.0.0 was not found in http://HOST/base
-      hint: see what there is with `mur search`
+      hint: see what there is with `mur search`, or name another source with --registry
     error[E-REG-006]: http://HOST/base did not answer: http://HOST/base/files/counter.mur.zip: it answered 503 Service Unavailable
       hint: try again later, or name another with --registry
     ");
