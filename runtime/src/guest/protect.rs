@@ -97,12 +97,23 @@ impl ProtectedPaths {
         Ok(self.with(rule.into(), Reason::Record, directory, Entry::Prefix(prefix.into())))
     }
 
-    /// Protects a file or a directory and everything in it, for the reason that it was given to read only.
+    /// Protects a file or a directory and everything in it, for the reason that it was given to read only. What a link in
+    /// that place leads to now is protected as well.
     ///
     /// # Errors
     /// As for [`with_file`](Self::with_file).
     pub fn with_read_only(self, rule: impl Into<String>, path: impl AsRef<Path>) -> io::Result<Self> {
-        self.with_named(rule.into(), Reason::ReadOnly, path.as_ref(), Entry::Tree)
+        let (rule, path) = (rule.into(), path.as_ref());
+        let rules = self.with_named(rule.clone(), Reason::ReadOnly, path, Entry::Tree)?;
+        // Where a link stands there, guests that follow it are in another place.
+        let mut rules = match path.canonicalize() {
+            Ok(target) if target.file_name().is_some() => {
+                rules.with_named(rule, Reason::ReadOnly, &target, Entry::Tree)?
+            }
+            Ok(_) | Err(_) => rules,
+        };
+        rules.rules.dedup();
+        Ok(rules)
     }
 
     /// These rules and others.

@@ -254,3 +254,32 @@ pub struct SessionEnd {
     /// How it ended.
     pub exit_status: Exit,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateways_key_is_recorded_by_what_became_of_it() {
+        let event = |credential: Option<&str>, reason: Option<&str>| {
+            Event::GatewayCredential(GatewayCredential {
+                artifact: "driver".into(),
+                source: "config".into(),
+                credential: credential.map(String::from),
+                change: "rotated",
+                trigger: "rejection",
+                status: Some(401),
+                retried: true,
+                reason: reason.map(String::from),
+            })
+        };
+        let written = |event: &Event| format!("{} {}", event.name(), serde_json::to_string(event).unwrap_or_default());
+        insta::assert_snapshot!(
+            [written(&event(Some("NAME"), None)), written(&event(None, Some("why")))].join("\n"),
+            @r#"
+        gateway_credential {"artifact":"driver","source":"config","credential":"NAME","change":"rotated","trigger":"rejection","status":401,"retried":true,"reason":null}
+        gateway_credential {"artifact":"driver","source":"config","change":"rotated","trigger":"rejection","status":401,"retried":true,"reason":"why"}
+        "#
+        );
+    }
+}

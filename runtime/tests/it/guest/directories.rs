@@ -152,6 +152,19 @@ async fn what_was_given_to_read_only_withstands_every_way_of_changing_it() {
 }
 
 #[tokio::test]
+async fn what_a_read_only_link_leads_to_is_read_only_by_every_name() {
+    for path in ["docs/guide.txt", "really/guide.txt", "docs", "really"] {
+        let mut scene = Scene::new(&format!("rewrite {path}")).with_file("really/guide.txt", "guide");
+        symlink("really", scene.path("docs")).unwrap();
+        scene = scene.protect(read_only);
+        let report = scene.report().await;
+        assert!(!report.contains("DONE"), "{path}: {report}");
+        assert_eq!(fs::read_to_string(scene.path("docs/guide.txt")).unwrap(), "guide");
+        assert_eq!(fs::read_link(scene.path("docs")).unwrap(), Path::new("really"));
+    }
+}
+
+#[tokio::test]
 async fn a_read_only_path_is_compared_part_by_part() {
     let mut scene = Scene::new("write docs-of-mine.txt text").with_file("docs/guide.txt", "guide").protect(read_only);
     scene.run().await.unwrap();

@@ -65,17 +65,10 @@ fn run(input: &ToolInput) -> ToolResult {
             println!("{rest}");
             result(Status::Passed, "")
         }
-        "say" => told(events::emit_chunk(rest)),
-        "think" => told(events::emit_thinking_chunk(rest)),
-        "started" => {
-            let (id, name) = rest.split_once(' ').unwrap_or((rest, ""));
-            told(events::tool_call_started(id, name))
+        "say" | "think" | "chatter" | "started" | "input" => {
+            tell(command, rest);
+            result(Status::Passed, "")
         }
-        "input" => {
-            let (id, bytes) = rest.split_once(' ').unwrap_or((rest, ""));
-            told(events::tool_call_input_bytes(id, number(bytes)))
-        }
-        "chatter" => told(events::emit_chunk(&"ä".repeat(number(rest) as usize / 2))),
         "ask" => result(Status::Passed, &task::request_input(rest)),
         "spin" => spin(),
         "sleep" => {
@@ -100,8 +93,16 @@ fn result(status: Status, data: &str) -> ToolResult {
     }
 }
 
-fn told((): ()) -> ToolResult {
-    result(Status::Passed, "")
+/// Tells of work.
+fn tell(what: &str, rest: &str) {
+    let (id, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    match what {
+        "think" => events::emit_thinking_chunk(rest),
+        "chatter" => events::emit_chunk(&"ä".repeat(number(rest) as usize / 2)),
+        "started" => events::tool_call_started(id, more),
+        "input" => events::tool_call_input_bytes(id, number(more)),
+        _ => events::emit_chunk(rest),
+    }
 }
 
 fn from_io(outcome: io::Result<String>) -> ToolResult {
