@@ -204,13 +204,24 @@ impl Findings {
         self.line("✓", text);
     }
 
+    /// Marks what is not there. Why stands among what is wrong, and counts there.
     fn missing(&mut self, text: &str) {
-        self.errors += 1;
         self.line("✗", text);
     }
 
     fn wrong(&mut self, diagnostic: &Diagnostic) {
-        self.missing(&format!("{}: {}", diagnostic.code(), diagnostic.text()));
+        self.errors += 1;
+        self.told("✗", diagnostic);
+    }
+
+    fn doubtful(&mut self, diagnostic: &Diagnostic) {
+        self.told("!", diagnostic);
+    }
+
+    /// Shows a diagnostic as it is shown elsewhere; its hint waits for the end.
+    fn told(&mut self, mark: &str, diagnostic: &Diagnostic) {
+        let shown = diagnostic.to_string();
+        let _ = writeln!(self.text, "  {mark} {}", shown.lines().next().unwrap_or_default());
         if let Some(hint) = diagnostic.hint() {
             self.fixes.push(hint.to_owned());
         }

@@ -36,8 +36,7 @@ impl<'p> Granting<'p> {
         let protected = protected_paths(plan, dirs).map_err(|cause| io_failure(&dirs.session, &cause))?;
         let manifest = &plan.manifest;
         let mut environment = plan.environment.allowed(&manifest.capabilities.env);
-        // The runtime's own come last, so that none of the host's stands for one of them.
-        environment.retain(|(name, _)| !name.starts_with("MURMUR_"));
+        // None of those can stand for one of the runtime's own: manifests name no `MURMUR_` variable.
         environment.extend([
             ("MURMUR_CAPSULE_NAME".into(), manifest.name.to_string()),
             ("MURMUR_CAPSULE_VERSION".into(), manifest.version.to_string()),

@@ -176,7 +176,7 @@ impl Plan {
         match self.lock {
             LockState::Settled => Ok(()),
             LockState::ToBeWritten => ProjectArtifacts::lock_of(&self.resolved)
-                .save(&self.directory.join(LOCK_FILE))
+                .create(&self.directory.join(LOCK_FILE))
                 .map_err(|error| error.diagnostic()),
         }
     }
@@ -354,7 +354,11 @@ impl Found {
             Origin::Installed(id) => id,
         };
         let stores = ProjectArtifacts::of_user(home, limit);
-        let resolved = stores.resolve_capsule(id).map_err(|error| error.diagnostic())?;
+        let resolved = stores.resolve_capsule(id).map_err(|error| match error {
+            ArtifactError::NotInstalled { .. } => Diagnostic::new(Code::ArtifactNotInstalled, error.to_string())
+                .with_hint(format!("run `mur install --global {id}`, or publish it on this machine")),
+            error => error.diagnostic(),
+        })?;
         let text = String::from_utf8(resolved.manifest.clone())
             .map_err(|_| Diagnostic::new(Code::ManifestSyntax, format!("the manifest of {id} is not UTF-8")))?;
         let component = match &resolved.payload {

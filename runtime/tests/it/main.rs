@@ -8,11 +8,14 @@
 
 mod artifacts;
 mod component;
+mod diagnostics;
+mod doctor;
 mod guest;
 mod kill;
 mod load;
 mod matrix;
 mod run;
+mod servers;
 mod signals;
 mod support;
 mod tampering;

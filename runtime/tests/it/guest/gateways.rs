@@ -1,7 +1,7 @@
 //! Gateways: a guest reaches an endpoint with a key that it never sees.
 
 use super::scene::{Log, courier};
-use super::servers::{Server, status};
+use crate::servers::{Server, status};
 use axum::body::Body;
 use axum::http::Response;
 use mur_runtime::guest::{

@@ -12,5 +12,4 @@ mod protection;
 mod requests;
 mod scene;
 mod served;
-mod servers;
 mod surroundings;

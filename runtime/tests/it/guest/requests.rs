@@ -1,7 +1,7 @@
 //! Requests of guests: to the hosts that they may reach, and to no others.
 
 use super::scene::{Log, courier};
-use super::servers::{Afterwards, Server, raw, status};
+use crate::servers::{Afterwards, Server, raw, status};
 use axum::body::Body;
 use axum::http::Response;
 use mur_runtime::guest::{Grants, GuestError, Limit, Network, NetworkRule, Status, ToolInput, ToolResult, Witness};

@@ -1,6 +1,9 @@
 //! `mur run`: what a person sees, what a session leaves on disk, how it ends, and what is refused before it begins.
 
 mod ending;
+mod explain;
+mod grants;
+mod installed;
 mod links;
 mod record;
 mod refusals;

@@ -9,24 +9,24 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A server that remembers what it was sent. It ends with the test's runtime.
-pub(super) struct Server {
-    pub(super) port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 /// One request, as it arrived.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
-    pub(super) method: String,
+pub(crate) struct Seen {
+    pub(crate) method: String,
     /// The target of the request line.
-    pub(super) target: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Seen {
     /// A header, `-` where there is none, and all of its values where there are several.
-    pub(super) fn header(&self, name: &str) -> String {
+    pub(crate) fn header(&self, name: &str) -> String {
         let values: Vec<_> = self.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();
         if values.is_empty() { "-".to_owned() } else { values.join(" and ") }
     }
@@ -34,7 +34,7 @@ impl Seen {
 
 impl Server {
     /// Starts a server that answers so.
-    pub(super) async fn start(answer: impl Fn(&Seen) -> Response<Body> + Clone + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(answer: impl Fn(&Seen) -> Response<Body> + Clone + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
@@ -55,20 +55,20 @@ impl Server {
     }
 
     /// One that answers with a few words.
-    pub(super) async fn friendly() -> Self {
+    pub(crate) async fn friendly() -> Self {
         Self::start(|_| Response::new(Body::from("hello"))).await
     }
 
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
     /// The one request that arrived.
-    pub(super) fn only(&self) -> Seen {
+    pub(crate) fn only(&self) -> Seen {
         let seen = self.seen();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen[0].clone()
@@ -76,13 +76,13 @@ impl Server {
 }
 
 /// An answer with a status.
-pub(super) fn status(status: u16) -> Response<Body> {
+pub(crate) fn status(status: u16) -> Response<Body> {
     Response::builder().status(status).body(Body::empty()).unwrap()
 }
 
 /// A server that reads the head of a request, and then writes these bytes; and then, as it is told, closes the
 /// connection or leaves it open.
-pub(super) async fn raw(answer: &'static [u8], afterwards: Afterwards) -> String {
+pub(crate) async fn raw(answer: &'static [u8], afterwards: Afterwards) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let authority = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
@@ -101,7 +101,7 @@ pub(super) async fn raw(answer: &'static [u8], afterwards: Afterwards) -> String
 
 /// What becomes of a connection after the answer.
 #[derive(Clone, Copy)]
-pub(super) enum Afterwards {
+pub(crate) enum Afterwards {
     Close,
     Wait,
 }
