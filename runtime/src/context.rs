@@ -1,7 +1,9 @@
 //! What a command takes from its surroundings, in one value, so that a test can give it others.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,6 +23,24 @@ pub struct Context {
     home: Option<PathBuf>,
     /// The working directory: what relative paths of the command line are relative to.
     pub here: PathBuf,
+    variables: Variables,
+}
+
+/// Where environment variables are looked up.
+#[derive(Clone)]
+enum Variables {
+    Process,
+    Fixed(Arc<BTreeMap<String, OsString>>),
+}
+
+/// Names alone: values may be secrets.
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process => f.write_str("Process"),
+            Self::Fixed(variables) => f.debug_set().entries(variables.keys()).finish(),
+        }
+    }
 }
 
 /// Neither `MURMUR_HOME` nor `HOME` says where the murmur home is.
@@ -38,7 +58,7 @@ impl Context {
             (None, Some(home)) => Some(here.join(home).join(".murmur")),
             (None, None) => None,
         };
-        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), home, here }
+        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), home, here, variables: Variables::Process }
     }
 
     /// The murmur home, which may not exist yet.
@@ -47,5 +67,30 @@ impl Context {
     /// [`NoHome`] where the environment names none.
     pub fn home(&self) -> Result<PathBuf, NoHome> {
         self.home.clone().ok_or(NoHome)
+    }
+
+    /// The value of an environment variable; one that is empty counts as unset.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let value = match &self.variables {
+            Variables::Process => env::var_os(name),
+            Variables::Fixed(variables) => variables.get(name).cloned(),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// The same surroundings with these variables and no others.
+    #[must_use]
+    pub fn with_variables<K: Into<String>, V: Into<OsString>>(
+        self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { variables: Variables::Fixed(Arc::new(variables)), ..self }
+    }
+
+    /// The same surroundings with another murmur home.
+    #[must_use]
+    pub fn with_home(self, home: PathBuf) -> Self {
+        Self { home: Some(home), ..self }
     }
 }

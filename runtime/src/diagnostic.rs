@@ -106,6 +106,10 @@ codes! {
     Io = "E-IO-003",
     /// The murmur home cannot be located or used.
     Home = "E-IO-004",
+    /// A key of the configuration that is not written by a command.
+    ConfigKey = "E-CFG-002",
+    /// A file of the configuration cannot be used.
+    ConfigFile = "E-CFG-003",
     /// Guests would see the host's private key.
     KeyWithinReach = "E-SEAL-001",
     /// A trace cannot be read.
@@ -136,6 +140,10 @@ codes! {
     SecretVariable = "W-SEC-024",
     /// A guest may reach a gateway's host directly.
     GatewayHostAllowed = "W-SEC-025",
+    /// A provider's key comes from the environment and stays as it is until the next launch.
+    KeyFixedAtLaunch = "W-SEC-027",
+    /// A file that holds secrets can be used by others.
+    SecretFileMode = "W-SEC-028",
 }
 
 impl Code {

@@ -9,6 +9,7 @@
 //! | `guest` | WebAssembly guests: engine, grants, limits, protected paths, tools |
 //! | `record` | the trace: its events, their writer, when it is sealed, reading it back |
 //! | `manifest` | `murmur.yaml`. Knows no other room |
+//! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
 //! | `context` | clock, ids and directories that come in from outside |
 //!
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod config;
 pub mod context;
 pub mod diagnostic;
 pub mod guest;

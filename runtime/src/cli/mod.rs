@@ -3,6 +3,7 @@
 //! A command gets its arguments and the [`Context`], prints its results on stdout and everything else on stderr, and
 //! answers with an exit code. What goes wrong is a [`Diagnostic`].
 
+mod config;
 mod run;
 mod show;
 mod trace;
@@ -29,6 +30,9 @@ enum Command {
     /// Read and check what sessions recorded
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Change the configuration
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
 }
 
 /// Parses `args`, whose first is the program's name, runs the command, and answers with the exit code.
@@ -40,6 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, context: &Context) -> u8 {
     let outcome = match cli.command {
         Command::Run(args) => run::run(&args, context),
         Command::Trace(command) => trace::run(command, context),
+        Command::Config(command) => config::run(&command, context),
     };
     outcome.unwrap_or_else(|diagnostic| {
         complain(&diagnostic);

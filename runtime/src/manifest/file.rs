@@ -1,7 +1,8 @@
-//! Reading the manifest's file: bounded, and without waiting on what is no file.
+//! Reading a file that people write: bounded, and without waiting on what is no file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -11,15 +12,35 @@ use super::ManifestError;
 /// The largest manifest that is read, in bytes.
 pub const MANIFEST_MAX_BYTES: u64 = 1024 * 1024;
 
+/// What UTF-8 files may begin with.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The manifest's text, without a byte order mark.
 pub(super) fn read(path: &Path) -> Result<String, ManifestError> {
+    let mut text = read_as_is(path)?.text;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
+}
+
+/// A file as it is on disk.
+pub(crate) struct AsIs {
+    /// With its byte order mark, if it has one.
+    pub(crate) text: String,
+    /// Who may do what with it: the nine low bits.
+    pub(crate) mode: u32,
+}
+
+/// A file of text, of at most [`MANIFEST_MAX_BYTES`].
+pub(crate) fn read_as_is(path: &Path) -> Result<AsIs, ManifestError> {
     let unreadable = |cause: io::Error| ManifestError::Unreadable { path: path.to_owned(), cause };
     // Without NONBLOCK, opening a FIFO that nobody writes to would wait for ever.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| unreadable(errno.into()))?);
-    let kind = file.metadata().map_err(unreadable)?.file_type();
-    if !kind.is_file() {
-        let found = if kind.is_dir() { "a directory" } else { "not a regular file" };
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        let found = if metadata.is_dir() { "a directory" } else { "not a regular file" };
         return Err(ManifestError::NotAFile { path: path.to_owned(), found });
     }
 
@@ -29,14 +50,12 @@ pub(super) fn read(path: &Path) -> Result<String, ManifestError> {
     if bytes.len() as u64 > MANIFEST_MAX_BYTES {
         return Err(ManifestError::TooLarge { path: path.to_owned() });
     }
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        bytes.drain(..3);
-    }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         ManifestError::NotText { path: path.to_owned(), line }
-    })
+    })?;
+    Ok(AsIs { text, mode: metadata.permissions().mode() & 0o777 })
 }
 
 #[cfg(test)]

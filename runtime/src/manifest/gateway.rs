@@ -102,7 +102,7 @@ pub enum EndpointError {
     #[error("holds `${{`, and no variable is put in: write the URL itself")]
     Variable,
     /// Not one of the two schemes.
-    #[error("must begin with `https://`, or with `http://` for a provider on this machine")]
+    #[error("must begin with `https://`, or with `http://`")]
     Scheme,
     /// Without TLS to another machine.
     #[error("must begin with `https://`: without TLS, only localhost and loopback addresses can be reached")]
@@ -129,6 +129,17 @@ impl FromStr for GatewayEndpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let endpoint = Self::with_or_without_tls(text)?;
+        if endpoint.scheme == Scheme::Http && !endpoint.host.is_loopback() {
+            return Err(EndpointError::Plain);
+        }
+        Ok(endpoint)
+    }
+}
+
+impl GatewayEndpoint {
+    /// Any such URL, to another machine also without TLS.
+    fn with_or_without_tls(text: &str) -> Result<Self, EndpointError> {
         if text.contains("${") {
             return Err(EndpointError::Variable);
         }
@@ -140,9 +151,6 @@ impl FromStr for GatewayEndpoint {
         }
         let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
         let (host, port) = hosts::authority(authority)?;
-        if scheme == Scheme::Http && !host.is_loopback() {
-            return Err(EndpointError::Plain);
-        }
         let foreign =
             |c: char| !c.is_ascii_graphic() || matches!(c, '\\' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
         if path.contains(foreign) || path.split('/').any(|segment| matches!(segment, "." | "..")) {
@@ -161,6 +169,24 @@ impl fmt::Display for GatewayEndpoint {
             write!(f, ":{}", self.port)?;
         }
         f.write_str(&self.path)
+    }
+}
+
+/// The URL that others are made of by adding to its path: `https` or `http`; without user, query and fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl(GatewayEndpoint);
+
+impl FromStr for BaseUrl {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        GatewayEndpoint::with_or_without_tls(text).map(Self)
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -56,7 +56,9 @@ pub use capabilities::{
 pub use environment::{BACKSTOP, EnvName, EnvPattern, NoEnvName, NoEnvPattern};
 pub use error::{ManifestError, Place, SourceProblem, UnknownKey};
 pub use file::MANIFEST_MAX_BYTES;
-pub use gateway::{CredentialName, EndpointError, Gateway, GatewayEndpoint, GatewayKey, NoCredentialName, Secret};
+pub use gateway::{
+    BaseUrl, CredentialName, EndpointError, Gateway, GatewayEndpoint, GatewayKey, NoCredentialName, Secret,
+};
 pub use grants::{ArtifactGrants, Surface};
 pub use hosts::{Host, HostError, HostRule, Scheme};
 pub use json::{CONFIG_MAX_BYTES, JsonObject};

@@ -32,7 +32,7 @@ pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) at: Position,
     /// The bytes in the text that define it, where the parser told.
-    source: Option<Range<usize>>,
+    pub(crate) source: Option<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -126,7 +126,7 @@ fn reason(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::{Error, MessageFormatter as _};
     match error.without_snippet() {
         Error::AliasError { error, .. } => reason(error),
-        Error::MultipleDocuments { .. } => "a second document begins here, and a manifest is one".to_owned(),
+        Error::MultipleDocuments { .. } => "a second document begins here, and a file is one".to_owned(),
         Error::UnknownAnchor { .. } => "the alias names no anchor before it".to_owned(),
         Error::RecursiveReferencesRequireWeakTypes { .. } => "the alias stands inside of what it names".to_owned(),
         Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` occurs twice"),
@@ -311,7 +311,7 @@ mod tests {
         3:2: illegal placement of ':' indicator
         1:4: while scanning a plain scalar, found a tab
         3:1: the key `a` occurs twice
-        3:1: a second document begins here, and a manifest is one
+        3:1: a second document begins here, and a file is one
         1:4: the alias names no anchor before it
         1:11: the alias stands inside of what it names
         1:4: unclosed quote

@@ -7,6 +7,7 @@
 )]
 
 mod component;
+mod config;
 mod guest;
 mod kill;
 mod load;

@@ -69,7 +69,7 @@ pub(crate) enum Inside {
 }
 
 /// A key that is read.
-const fn key(name: &'static str, kind: &'static str, default: &'static str, meaning: &'static str) -> Key {
+pub(crate) const fn key(name: &'static str, kind: &'static str, default: &'static str, meaning: &'static str) -> Key {
     Key { name, kind, default, meaning, standing: Standing::Read, inside: Inside::Plain, code: "" }
 }
 
@@ -94,11 +94,11 @@ const fn refused(name: &'static str, instead: &'static str) -> Key {
 }
 
 impl Key {
-    const fn one(self, mapping: &'static Mapping) -> Self {
+    pub(crate) const fn one(self, mapping: &'static Mapping) -> Self {
         Self { inside: Inside::One(mapping), ..self }
     }
 
-    const fn each(self, mapping: &'static Mapping) -> Self {
+    pub(crate) const fn each(self, mapping: &'static Mapping) -> Self {
         Self { inside: Inside::Each(mapping), ..self }
     }
 
