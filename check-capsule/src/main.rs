@@ -16,7 +16,7 @@ use mur_verify::Console;
 mod bindings {
     #![allow(unsafe_code, unreachable_pub, missing_docs)] // generated code
     wit_bindgen::generate!({
-        path: ["../wit/tool", "wit"],
+        path: ["../wit/task", "../wit/text", "../wit/stream", "../wit/tool", "wit"],
         world: "murmur:check-capsule/check-capsule",
         generate_all,
     });

@@ -54,10 +54,24 @@ codes! {
     ManifestSyntax = "E-MAN-002",
     /// A manifest value has the wrong type, is out of range, or stands where it has no meaning.
     ManifestValue = "E-MAN-003",
+    /// No store and no source has the artifact.
+    ArtifactNotFound = "E-REG-001",
+    /// An artifact's bytes are not those of its hash.
+    ArtifactHash = "E-REG-002",
+    /// A version that is to be published exists.
+    ArtifactExists = "E-REG-003",
+    /// A version is a word that will mean something else.
+    ReservedVersion = "E-REG-004",
+    /// An artifact is not the one that `murmur.lock` pins.
+    LockConflict = "E-REG-005",
+    /// A source of artifacts did not answer.
+    SourceUnanswered = "E-REG-006",
     /// A component trapped, or reached its deadline or its memory limit.
     Trapped = "E-RUN-001",
     /// A component imports what is not served.
     ImportNotLinked = "E-RUN-002",
+    /// `murmur.lock` cannot be used, or does not pin what is to be run.
+    LockMismatch = "E-RUN-003",
     /// The capsule's component was not found.
     ComponentNotFound = "E-RUN-004",
     /// An agent capsule names no driver that it declares.
@@ -66,6 +80,10 @@ codes! {
     SessionFailed = "E-RUN-007",
     /// A declared artifact is not installed.
     ArtifactNotInstalled = "E-RUN-008",
+    /// A native binary is for another platform.
+    ForeignBinary = "E-RUN-021",
+    /// A gateway's artifact does not say how its key is sent.
+    UpstreamAuth = "E-RUN-025",
     /// The session ran and its task did not complete.
     TaskNotCompleted = "E-RUN-040",
     /// An entry of a list of hosts cannot be read.
@@ -90,14 +108,22 @@ codes! {
     ReadOnlyPath = "E-CAP-012",
     /// An artifact claims a tool name that is the runtime's own.
     ReservedToolName = "E-CAP-013",
+    /// `env.allow` names a variable that is not set.
+    VariableUnset = "E-CAP-014",
     /// `env.allow` names variables that guests never see.
     EnvironmentBackstop = "E-CAP-016",
     /// A native tool has a gateway.
     GatewayOnNative = "E-CAP-017",
     /// A gateway has neither a key nor the word that it needs none.
     GatewayKey = "E-CAP-018",
+    /// An artifact's name cannot be used.
+    ArtifactName = "E-BLD-001",
+    /// A path in `requires_files` cannot be used.
+    RequiredPath = "E-BLD-002",
     /// An artifact's payload has the wrong shape.
     PayloadShape = "E-BLD-003",
+    /// An artifact's manifest holds a block that is no longer read.
+    RetiredBlock = "E-BLD-004",
     /// A file or directory does not exist.
     NotFound = "E-IO-001",
     /// A file or directory may not be used.
@@ -106,12 +132,12 @@ codes! {
     Io = "E-IO-003",
     /// The murmur home cannot be located or used.
     Home = "E-IO-004",
+    /// Guests would see the host's private key.
+    KeyWithinReach = "E-SEAL-001",
     /// A key of the configuration that is not written by a command.
     ConfigKey = "E-CFG-002",
     /// A file of the configuration cannot be used.
     ConfigFile = "E-CFG-003",
-    /// Guests would see the host's private key.
-    KeyWithinReach = "E-SEAL-001",
     /// A trace cannot be read.
     TraceUnreadable = "E-TRC-001",
     /// A session address names no session, or several.
@@ -144,6 +170,14 @@ codes! {
     KeyFixedAtLaunch = "W-SEC-027",
     /// A file that holds secrets can be used by others.
     SecretFileMode = "W-SEC-028",
+    /// A native artifact's payload names no platform.
+    UntaggedPayload = "W-REG-001",
+    /// `requires_files` names what is packed anyway.
+    RedundantFile = "W-BLD-001",
+    /// A component is packed beside `capsule.wasm`, which is the one that is run.
+    ExtraComponent = "W-BLD-002",
+    /// A file that only a build needs is packed.
+    BuildInput = "W-BLD-003",
 }
 
 impl Code {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::Command;
 use crate::workspace::{BARE_TARGET, COMPONENT_TARGET, Workspace, guest_packages, host_packages};
-use crate::{Failure, demo, guests, table, toolchain, vectors_command};
+use crate::{Failure, demo, guests, guide, table, toolchain, vectors_command};
 
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
@@ -28,7 +28,7 @@ enum Work {
 }
 
 /// The cheap steps stand first, and the components before the tests that run them.
-static STEPS: [Step; 9] = [
+static STEPS: [Step; 10] = [
     commands("fmt", "the code is formatted", fmt),
     commands("clippy", "no lint fires, on the host and in components", clippy),
     commands("docs", "the documentation builds without a warning", docs),
@@ -38,6 +38,7 @@ static STEPS: [Step; 9] = [
     commands("tests", "all tests pass", tests),
     commands("vectors", "the test data is what its program writes", vectors),
     call("demo", "the demonstration ends as it should", demo::run),
+    call("guide", "the guide to a first tool ends as it promises", guide::run),
 ];
 
 const fn commands(name: &'static str, about: &'static str, commands: fn() -> Vec<Command>) -> Step {

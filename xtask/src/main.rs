@@ -10,7 +10,8 @@
 //! - [`guests`]: building components and laying them out (`guests`, `capsule`, the examples)
 //! - [`demo`]: a sealed run, checked three ways, then altered and checked again
 //! - [`checks`]: everything that has to pass (`test`)
-//! - [`mod@bench`]: how fast checking and appending are
+//! - [`guide`]: the commands of a page of `docs/`, run in their order
+//! - [`mod@bench`]: how fast checking, appending and launching are
 //! - [`fuzz`]: the fuzz targets
 //! - [`table`]: aligned columns
 
@@ -20,6 +21,7 @@ mod command;
 mod demo;
 mod fuzz;
 mod guests;
+mod guide;
 mod table;
 mod toolchain;
 mod workspace;
@@ -40,7 +42,7 @@ Commands:
                      copy and checks again. Needs nothing but Rust; builds what is missing.
   test [STEP...]     Runs every check that a change has to pass, or the steps named.
   bench [--quick] [--write]
-                     Measures checking and appending, beside other programs that read the same bytes.
+                     Measures checking, appending and launching, beside other programs that read the same bytes.
                      --quick: on small files; --write: puts the tables into docs/performance.md.
   fuzz --smoke       Runs every fuzz target for a minute. Takes a nightly toolchain and cargo-fuzz.
   fuzz TARGET [--minutes N]

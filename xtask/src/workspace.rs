@@ -10,8 +10,17 @@ pub(crate) const BARE_TARGET: &str = "wasm32v1-none";
 
 /// The packages that become components. Every other member of the workspace is built for the host, so
 /// a new guest needs a line here besides the one in the workspace's `Cargo.toml`.
-pub(crate) const GUESTS: [&str; 6] =
-    ["check-capsule", "example-audit-pipeline", "example-hello", "example-word-count", "test-capsule", "test-tool"];
+pub(crate) const GUESTS: [&str; 9] = [
+    "check-capsule",
+    "example-audit-pipeline",
+    "example-call",
+    "example-hello",
+    "example-word-count",
+    "test-capsule",
+    "test-courier",
+    "test-empty",
+    "test-tool",
+];
 
 /// The repository and its target directory.
 pub(crate) struct Workspace {

@@ -10,7 +10,14 @@
 mod bindings {
     #![allow(unsafe_code, unreachable_pub, missing_docs)] // generated code
     wit_bindgen::generate!({
-        path: ["../../wit/tool", "../../wit/tool-registry", "../../wit/capsule"],
+        path: [
+            "../../wit/task",
+            "../../wit/text",
+            "../../wit/stream",
+            "../../wit/tool",
+            "../../wit/tool-registry",
+            "../../wit/capsule",
+        ],
         world: "murmur:capsule/capsule",
         generate_all,
     });

@@ -5,7 +5,11 @@
 /// What the tool's world, `murmur:tool/tool`, looks like in Rust.
 mod bindings {
     #![allow(unsafe_code, unreachable_pub, missing_docs)] // generated code
-    wit_bindgen::generate!({ path: "../../wit/tool", world: "tool" });
+    wit_bindgen::generate!({
+        path: ["../../wit/task", "../../wit/text", "../../wit/stream", "../../wit/tool"],
+        world: "murmur:tool/tool",
+        generate_all,
+    });
     use super::WordCount;
     export!(WordCount);
 }

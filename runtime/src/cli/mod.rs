@@ -3,18 +3,28 @@
 //! A command gets its arguments and the [`Context`], prints its results on stdout and everything else on stderr, and
 //! answers with an exit code. What goes wrong is a [`Diagnostic`].
 
+mod build;
 mod config;
+mod doctor;
+mod explain;
+mod install;
+mod list;
+mod publish;
 mod run;
+mod search;
 mod show;
+mod sources;
+mod table;
 mod trace;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;
-use crate::diagnostic::{Diagnostic, EXIT_FAILED, EXIT_OK, EXIT_USAGE};
+use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK, EXIT_USAGE};
 
 #[derive(Debug, Parser)]
 #[command(name = "mur", version, about = "Run capsules, and keep a sealed record of what they did")]
@@ -27,9 +37,21 @@ struct Cli {
 enum Command {
     /// Run a capsule and write its record
     Run(run::RunArgs),
+    /// Go through everything that a launch needs, and say what to do about what is wrong
+    Doctor(doctor::DoctorArgs),
     /// Read and check what sessions recorded
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Pack an artifact or a skill
+    Build(build::BuildArgs),
+    /// File an archive in a store, where it stays
+    Publish(publish::PublishArgs),
+    /// Get artifacts, verify them, and pin them
+    Install(install::InstallArgs),
+    /// Show what is installed
+    List(list::ListArgs),
+    /// Show what can be installed
+    Search(search::SearchArgs),
     /// Change the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -43,7 +65,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>, context: &Context) -> u8 {
     };
     let outcome = match cli.command {
         Command::Run(args) => run::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
         Command::Trace(command) => trace::run(command, context),
+        Command::Build(args) => build::run(&args, context),
+        Command::Publish(args) => publish::run(&args, context),
+        Command::Install(args) => install::run(&args, context),
+        Command::List(args) => list::run(&args, context),
+        Command::Search(args) => search::run(&args, context),
         Command::Config(command) => config::run(&command, context),
     };
     outcome.unwrap_or_else(|diagnostic| {
@@ -62,6 +90,14 @@ fn explain(error: &clap::Error) -> u8 {
     }
     print(&text);
     EXIT_OK
+}
+
+/// The murmur home, which may not exist yet.
+fn home(context: &Context) -> Result<PathBuf, Diagnostic> {
+    context.home().map_err(|_| {
+        Diagnostic::new(Code::Home, "neither MURMUR_HOME nor HOME is set, so there is no place for your artifacts")
+            .with_hint("set MURMUR_HOME to a directory of your own")
+    })
 }
 
 /// Shows a diagnostic on stderr. That stderr cannot be written is nobody's to know.

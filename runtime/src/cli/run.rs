@@ -11,17 +11,32 @@ use clap::Args;
 use mur_seal::{HostKey, escape, public_key_path};
 use serde::Serialize;
 
-use super::{complain, print};
+use super::{complain, explain, print};
+use crate::artifact::{ArtifactId, IdError};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
+use crate::manifest::Containment;
+use crate::session::environment::EnvFile;
+use crate::session::ids::SessionId;
+use crate::session::paths::MANIFEST_FILE;
+use crate::session::plan::{Origin, Plan, Wish};
+use crate::session::report;
 use crate::session::script::{self, Outcome, Status};
-use crate::session::staging::{Prepared, Request, Staged, Task};
+use crate::session::staging::{Prepared, Request, Staged, Task, directories, obstacles};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The capsule's manifest
-    #[arg(long, value_name = "FILE", default_value = "murmur.yaml")]
-    manifest: PathBuf,
+    /// The capsule's manifest [default: murmur.yaml]
+    #[arg(long, value_name = "FILE", conflicts_with = "capsule")]
+    manifest: Option<PathBuf>,
+
+    /// Run an installed capsule, of no project and under no lock
+    #[arg(long, value_name = "NAME", requires = "capsule_version")]
+    capsule: Option<String>,
+
+    /// The installed capsule's version
+    #[arg(long, value_name = "VERSION", requires = "capsule")]
+    capsule_version: Option<String>,
 
     /// The task: a file, or its text
     #[arg(long, value_name = "FILE|TEXT")]
@@ -31,7 +46,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
 
-    /// Print one JSON object once the session has begun, and nothing else on stdout
+    /// Do not read the .env file beside the manifest
+    #[arg(long)]
+    no_env_file: bool,
+
+    /// The weakest containment to accept: advisory, scoped or sealed
+    #[arg(long, value_name = "CLASS")]
+    containment: Option<String>,
+
+    /// Say what a run would be granted, and make nothing
+    #[arg(long, conflicts_with_all = ["task", "verbose"])]
+    explain_scope: bool,
+
+    /// Print one JSON object once the session has begun, and nothing else on stdout; of --explain-scope, the report
     #[arg(long)]
     json: bool,
 
@@ -57,8 +84,11 @@ pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
     let home = context.home().map_err(|error| {
         Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
     })?;
-    let manifest = context.here.join(&args.manifest);
-    let prepared = Prepared::load(&manifest, &home, |warning| complain(&warning.diagnostic()))?;
+    let plan = Plan::of(&args.wish()?, &home, context, complain)?;
+    if args.explain_scope {
+        return Ok(explain_scope(&plan, args, context));
+    }
+    let prepared = Prepared::load(plan)?;
     let key = HostKey::load_or_create(&home)
         .map_err(|error| Diagnostic::new(Code::Home, format!("records cannot be sealed: {error}")))?;
     let request =
@@ -73,6 +103,48 @@ pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
         print(&closing(&outcome, &home, &verifier(env::current_exe().ok().as_deref())));
     }
     Ok(if outcome.status == Status::Ok { EXIT_OK } else { EXIT_FAILED })
+}
+
+impl RunArgs {
+    /// What is to be launched.
+    fn wish(&self) -> Result<Wish, Diagnostic> {
+        let capsule = match (&self.capsule, &self.capsule_version) {
+            (Some(name), Some(version)) => {
+                let id: Result<ArtifactId, IdError> = format!("{name}@{version}").parse();
+                Origin::Installed(id.map_err(|error| {
+                    Diagnostic::new(Code::Io, format!("{name}@{version} is no artifact: {error}"))
+                        .with_hint("`mur list --global` shows what is installed")
+                })?)
+            }
+            (_, _) => Origin::Project(self.manifest.clone().unwrap_or_else(|| MANIFEST_FILE.into())),
+        };
+        let containment = self.containment.as_deref().map(containment).transpose()?;
+        let env_file = if self.no_env_file { EnvFile::Ignored } else { EnvFile::Read };
+        Ok(Wish { capsule, containment, env_file })
+    }
+}
+
+fn containment(word: &str) -> Result<Containment, Diagnostic> {
+    Containment::ALL.into_iter().find(|class| class.as_str() == word).ok_or_else(|| {
+        let classes = Containment::ALL.map(Containment::as_str).join(", ");
+        Diagnostic::new(Code::Io, format!("--containment: `{word}` is not one of {classes}"))
+    })
+}
+
+/// Prints what a run would be granted. Why it would be refused is no error here: it stands in the report, and beside
+/// the JSON on stderr.
+fn explain_scope(plan: &Plan, args: &RunArgs, context: &Context) -> u8 {
+    let session = SessionId::mint(&*context.ids);
+    let dirs = directories(plan, args.workdir.as_deref(), session, context);
+    let refusals: Vec<Diagnostic> = plan.refusals.iter().cloned().chain(obstacles(plan, &dirs)).collect();
+    let grants = report::effective_grants(plan, dirs.workdir);
+    if args.json {
+        refusals.iter().for_each(complain);
+        print(&format!("{}\n", serde_json::to_string(&grants).unwrap_or_default()));
+    } else {
+        print(&explain::render(&grants, &refusals));
+    }
+    EXIT_OK
 }
 
 /// A value that names an existing file is that file; any other is the task itself. One that only looks like a file's
@@ -96,7 +168,7 @@ fn looks_like_a_file(value: &str) -> bool {
 }
 
 fn announce(staged: &Staged, args: &RunArgs) {
-    let manifest = &staged.manifest;
+    let manifest = &staged.plan.manifest;
     if args.json {
         let begun = Begun {
             url: None,

@@ -1,33 +1,32 @@
 //! The Wasmtime engine: one for a process, shared by all guests.
 
 use super::bindings::{capsule, tool};
-use super::capsule::{Capsule, add_tool_registry};
+use super::capsule::Capsule;
+use super::code::Code;
+use super::compiled::CompiledCache;
 use super::error::GuestError;
 use super::filesystem;
 use super::load;
+use super::served;
 use super::store::State;
 use super::tool::Tool;
-use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use wasmtime::Config;
 use wasmtime::component::Linker;
-use wasmtime::{Cache, CacheConfig, Config};
 
 /// How long a guest may compute before it lets the task that runs it look at its deadline, at signals and at
 /// other tasks.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The directory of compiled components holds machine code that is run: it is the user's alone.
-const CACHE_MODE: u32 = 0o700;
-
 /// Loads and runs guests.
 pub struct Engine {
     engine: wasmtime::Engine,
+    cache: Option<CompiledCache>,
     clock: Arc<Clock>,
     capsules: Linker<State>,
     tools: Linker<State>,
@@ -46,15 +45,14 @@ impl Engine {
     pub fn new(cache: Option<&Path>) -> Result<Self, GuestError> {
         let mut config = Config::new();
         config.epoch_interruption(true);
-        if let Some(directory) = cache {
-            config.cache(Some(open_cache(directory)?));
-        }
         let engine = wasmtime::Engine::new(&config).map_err(unusable)?;
-        let tools = linker(&engine).map_err(unusable)?;
+        let cache = cache.map(|directory| CompiledCache::open(directory, &engine)).transpose()?;
+        let mut tools = linker(&engine).map_err(unusable)?;
         let mut capsules = tools.clone();
-        add_tool_registry(&mut capsules).map_err(unusable)?;
+        served::link_for_capsules(&mut capsules).map_err(unusable)?;
+        served::link_for_tools(&mut tools).map_err(unusable)?;
         let clock = Arc::new(Clock::start(&engine).map_err(|error| unusable(error.into()))?);
-        Ok(Self { engine, clock, capsules, tools })
+        Ok(Self { engine, cache, clock, capsules, tools })
     }
 
     /// Loads a capsule from its component's file. Compiling blocks the thread, for some seconds where the
@@ -64,7 +62,16 @@ impl Engine {
     /// When the file cannot be read or is no component, when it imports something that capsules are not
     /// given, or when it does not export `murmur:capsule/run@0.1.0`.
     pub fn load_capsule(&self, path: &Path) -> Result<Capsule, GuestError> {
-        let component = load::compile(&self.engine, path)?;
+        self.capsule(&Code::read(path)?)
+    }
+
+    /// Loads a capsule from its component.
+    ///
+    /// # Errors
+    /// As [`load_capsule`](Self::load_capsule), save those of the file.
+    pub fn capsule(&self, code: &Code) -> Result<Capsule, GuestError> {
+        let path = code.origin();
+        let component = load::compile(&self.engine, self.cache.as_ref(), code)?;
         let prepared = load::prepare(&self.capsules, &component, &load::CAPSULE, path)?;
         let prepared = capsule::CapsulePre::new(prepared).map_err(|error| load::mismatch(path, &error))?;
         Ok(Capsule::new(prepared, Arc::clone(&self.clock)))
@@ -75,7 +82,16 @@ impl Engine {
     /// # Errors
     /// As there, with `murmur:tool/run@0.1.0` as the export.
     pub fn load_tool(&self, path: &Path) -> Result<Tool, GuestError> {
-        let component = load::compile(&self.engine, path)?;
+        self.tool(&Code::read(path)?)
+    }
+
+    /// Loads a tool from its component.
+    ///
+    /// # Errors
+    /// As [`load_tool`](Self::load_tool), save those of the file.
+    pub fn tool(&self, code: &Code) -> Result<Tool, GuestError> {
+        let path = code.origin();
+        let component = load::compile(&self.engine, self.cache.as_ref(), code)?;
         let prepared = load::prepare(&self.tools, &component, &load::TOOL, path)?;
         let prepared = tool::ToolPre::new(prepared).map_err(|error| load::mismatch(path, &error))?;
         Ok(Tool::new(prepared, Arc::clone(&self.clock)))
@@ -86,7 +102,8 @@ fn unusable(error: wasmtime::Error) -> GuestError {
     GuestError::Engine { reason: format!("{error:#}") }
 }
 
-/// What every guest is given: WASI 0.2 without `wasi:http`, with the record closed for writing.
+/// What every guest is given: WASI 0.2, with what is protected closed for writing. `wasi:http` comes with the components
+/// that import it.
 fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
@@ -97,26 +114,6 @@ fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     )?;
     linker.allow_shadowing(false);
     Ok(linker)
-}
-
-/// Makes the cache directory if need be, closes it to others, and opens it.
-fn open_cache(directory: &Path) -> Result<Cache, GuestError> {
-    let fail = |source| GuestError::Cache { path: directory.to_owned(), source };
-    DirBuilder::new().recursive(true).mode(CACHE_MODE).create(directory).map_err(fail)?;
-    let metadata = fs::symlink_metadata(directory).map_err(fail)?;
-    if !metadata.is_dir() {
-        return Err(fail(io::ErrorKind::NotADirectory.into()));
-    }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(fail(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")));
-    }
-    if metadata.mode() & 0o777 != CACHE_MODE {
-        fs::set_permissions(directory, Permissions::from_mode(CACHE_MODE)).map_err(fail)?;
-    }
-    let directory = directory.canonicalize().map_err(fail)?;
-    let mut config = CacheConfig::new();
-    config.with_directory(&directory);
-    Cache::new(config).map_err(|error| fail(io::Error::other(format!("{error:#}"))))
 }
 
 /// A thread that moves the engine's epoch on, once a [`TICK`], so that guests yield. It ends with the last
@@ -154,40 +151,6 @@ impl Drop for Clock {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_cache_directory_is_made_for_its_owner_alone() {
-        let home = tempfile::tempdir().unwrap();
-        let cache = home.path().join("a/compiled");
-        Engine::new(Some(&cache)).unwrap();
-        assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
-    }
-
-    #[test]
-    fn a_cache_directory_open_to_others_is_closed() {
-        let home = tempfile::tempdir().unwrap();
-        let cache = home.path().join("compiled");
-        fs::create_dir(&cache).unwrap();
-        fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
-        Engine::new(Some(&cache)).unwrap();
-        assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
-    }
-
-    #[test]
-    fn a_cache_directory_that_is_a_link_is_refused() {
-        let home = tempfile::tempdir().unwrap();
-        let link = home.path().join("link");
-        std::os::unix::fs::symlink(home.path(), &link).unwrap();
-        assert!(matches!(Engine::new(Some(&link)), Err(GuestError::Cache { .. })));
-    }
-
-    #[test]
-    fn a_file_where_the_cache_directory_should_be_is_an_error() {
-        let home = tempfile::tempdir().unwrap();
-        let file = home.path().join("file");
-        fs::write(&file, "").unwrap();
-        assert!(matches!(Engine::new(Some(&file)), Err(GuestError::Cache { .. })));
-    }
 
     #[test]
     fn the_clock_stops_with_its_last_holder() {

@@ -11,7 +11,7 @@
 //!   or handed to the guest. Where there is none, one is made under a judged name, and nothing else: not what
 //!   a link in that place points to.
 
-use super::protect::{Operation, ProtectedPaths, path_of};
+use super::protect::{Operation, ProtectedPaths, Rule, path_of};
 use super::store::{State, Watch};
 use std::fs::File;
 use std::io;
@@ -162,7 +162,7 @@ impl Filesystem<'_> {
         }
     }
 
-    fn permitted(&mut self, operation: Operation, path: &str, rule: Option<String>) -> FsResult<()> {
+    fn permitted(&mut self, operation: Operation, path: &str, rule: Option<Rule>) -> FsResult<()> {
         match rule {
             None => Ok(()),
             Some(rule) => Err(self.watch.refuse(operation, path, &rule)),
@@ -251,9 +251,9 @@ impl Filesystem<'_> {
 /// Asks the rules, which read the file system, on a thread that may block.
 async fn judge(
     protected: Arc<ProtectedPaths>,
-    question: impl FnOnce(&ProtectedPaths) -> io::Result<Option<&str>> + Send + 'static,
-) -> FsResult<Option<String>> {
-    let rule = spawn_blocking(move || question(&protected).map(|rule| rule.map(str::to_owned))).await?;
+    question: impl FnOnce(&ProtectedPaths) -> io::Result<Option<&Rule>> + Send + 'static,
+) -> FsResult<Option<Rule>> {
+    let rule = spawn_blocking(move || question(&protected).map(Option::<&Rule>::cloned)).await?;
     Ok(rule)
 }
 

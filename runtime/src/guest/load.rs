@@ -1,12 +1,13 @@
-//! From a file to a component that can be run.
+//! From a component's bytes to one that can be run.
 //!
 //! Everything that can be known before a guest runs is checked here, so that an unfit component is refused
 //! by name and not by a trap in the middle of its work.
 
-use super::error::{FileKind, GuestError};
+use super::code::Code;
+use super::compiled::CompiledCache;
+use super::error::GuestError;
+use super::served;
 use super::store::State;
-use std::fs;
-use std::io;
 use std::path::Path;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -19,65 +20,31 @@ pub(crate) struct Contract {
 
 /// Exactly one version of each package is served; another one is refused even where its number claims to be
 /// compatible.
-pub(crate) const CAPSULE: Contract = Contract {
-    // The registry's types are those of `murmur:tool/run`. Its function is not served.
-    imports: &["murmur:tool-registry/invoke@0.1.0", "murmur:tool/run@0.1.0"],
-    export: "murmur:capsule/run@0.1.0",
-};
+pub(crate) const CAPSULE: Contract = Contract { imports: served::FOR_CAPSULES, export: "murmur:capsule/run@0.1.0" };
 
-/// A tool cannot call tools.
-pub(crate) const TOOL: Contract = Contract { imports: &[], export: "murmur:tool/run@0.1.0" };
+/// What a tool, and a driver, has to be.
+pub(crate) const TOOL: Contract = Contract { imports: served::FOR_TOOLS, export: "murmur:tool/run@0.1.0" };
 
 /// The WASI packages that are served, in any 0.2 version: those are compatible with each other.
 const WASI: [&str; 6] = ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
 
-/// Reads and compiles a component.
+/// What is served of `wasi:http`: requests, and nothing to answer them with.
+const HTTP: [&str; 2] = ["wasi:http/types", "wasi:http/outgoing-handler"];
+
+/// The compiled form of a component: the one that is kept, or a new one, which is kept then.
 ///
 /// # Errors
-/// [`GuestError::NotFound`], [`GuestError::Unreadable`], [`GuestError::NotAComponent`],
 /// [`GuestError::Invalid`].
-pub(crate) fn compile(engine: &Engine, path: &Path) -> Result<Component, GuestError> {
-    let bytes = read(path)?;
-    if let Some(kind) = other_kind(&bytes) {
-        return Err(GuestError::NotAComponent { path: path.to_owned(), kind });
+pub(crate) fn compile(engine: &Engine, cache: Option<&CompiledCache>, code: &Code) -> Result<Component, GuestError> {
+    if let Some(component) = cache.and_then(|cache| cache.load(engine, code)) {
+        return Ok(component);
     }
-    Component::from_binary(engine, &bytes)
-        .map_err(|error| GuestError::Invalid { path: path.to_owned(), reason: format!("{error:#}") })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
-    let bytes = fs::metadata(path).and_then(|metadata| {
-        if metadata.is_file() {
-            fs::read(path)
-        } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
-        }
-    });
-    bytes.map_err(|source| {
-        let path = path.to_owned();
-        if source.kind() == io::ErrorKind::NotFound {
-            GuestError::NotFound { path }
-        } else {
-            GuestError::Unreadable { path, source }
-        }
-    })
-}
-
-/// What these bytes are, if they do not begin as a component does.
-fn other_kind(bytes: &[u8]) -> Option<FileKind> {
-    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
-    const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
-    if bytes.starts_with(&COMPONENT) {
-        None
-    } else if bytes.starts_with(&CORE_MODULE) {
-        Some(FileKind::CoreModule)
-    } else if bytes.is_empty() {
-        Some(FileKind::Empty)
-    } else if std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0')) {
-        Some(FileKind::Text)
-    } else {
-        Some(FileKind::Unknown)
+    let component = Component::from_binary(engine, code.bytes())
+        .map_err(|error| GuestError::Invalid { path: code.origin().to_owned(), reason: format!("{error:#}") })?;
+    if let Some(cache) = cache {
+        cache.keep(code, &component);
     }
+    Ok(component)
 }
 
 /// Checks a component against its contract and links it.
@@ -91,19 +58,30 @@ pub(crate) fn prepare(
     path: &Path,
 ) -> Result<InstancePre<State>, GuestError> {
     let kind = component.component_type();
+    let exports_it = kind.exports(component.engine()).any(|(export, _)| export == contract.export);
+    let export_missing = || GuestError::ExportMissing { path: path.to_owned(), export: contract.export };
+    let mut with_http = None;
     for (import, _) in kind.imports(component.engine()) {
+        if import.starts_with("wasi:http/") {
+            with_http.get_or_insert_with(|| linker.clone());
+        }
         if !served(import, contract) {
-            return Err(GuestError::ImportNotServed {
-                path: path.to_owned(),
-                import: import.to_owned(),
-                served: other_version(import, contract),
-            });
+            let other_version = other_version(import, contract);
+            // A guest of another kind, in all likelihood: that explains the import too.
+            if !exports_it && other_version.is_none() {
+                return Err(export_missing());
+            }
+            let (path, import) = (path.to_owned(), import.to_owned());
+            return Err(GuestError::ImportNotServed { path, import, served: other_version });
         }
     }
-    if !kind.exports(component.engine()).any(|(export, _)| export == contract.export) {
-        return Err(GuestError::ExportMissing { path: path.to_owned(), export: contract.export });
+    if !exports_it {
+        return Err(export_missing());
     }
-    linker.instantiate_pre(component).map_err(|error| mismatch(path, &error))
+    if let Some(linker) = &mut with_http {
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker).map_err(|error| mismatch(path, &error))?;
+    }
+    with_http.as_ref().unwrap_or(linker).instantiate_pre(component).map_err(|error| mismatch(path, &error))
 }
 
 /// The error of a component whose interfaces have the right names and other contents.
@@ -114,7 +92,11 @@ pub(crate) fn mismatch(path: &Path, error: &wasmtime::Error) -> GuestError {
 fn served(import: &str, contract: &Contract) -> bool {
     let (interface, version) = split_version(import);
     let (package, _) = interface.split_once('/').unwrap_or((interface, ""));
-    if WASI.contains(&package) { version.starts_with("0.2.") } else { contract.imports.contains(&import) }
+    if WASI.contains(&package) || HTTP.contains(&interface) {
+        version.starts_with("0.2.")
+    } else {
+        contract.imports.contains(&import)
+    }
 }
 
 /// The version of an interface that is served instead of the one asked for.
@@ -134,15 +116,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_by_its_first_bytes() {
-        assert_eq!(other_kind(b"\0asm\x0d\0\x01\0..."), None);
-        assert_eq!(other_kind(b"\0asm\x01\0\0\0..."), Some(FileKind::CoreModule));
-        assert_eq!(other_kind(b"(component)"), Some(FileKind::Text));
-        assert_eq!(other_kind(b""), Some(FileKind::Empty));
-        assert_eq!(other_kind(b"\x7fELF\0\xff"), Some(FileKind::Unknown));
-    }
-
-    #[test]
     fn exactly_one_version_of_a_murmur_package_is_served() {
         assert!(served("murmur:tool-registry/invoke@0.1.0", &CAPSULE));
         assert!(!served("murmur:tool-registry/invoke@0.1.1", &CAPSULE));
@@ -152,7 +125,7 @@ mod tests {
             other_version("murmur:tool-registry/invoke@0.2.0", &CAPSULE),
             Some("murmur:tool-registry/invoke@0.1.0")
         );
-        assert_eq!(other_version("murmur:shell/execute@0.1.0", &CAPSULE), None);
+        assert_eq!(other_version("murmur:driver/process@0.2.0", &CAPSULE), None);
     }
 
     #[test]
@@ -161,18 +134,26 @@ mod tests {
     }
 
     #[test]
-    fn wasi_is_served_in_every_0_2_version_and_without_http() {
-        assert!(served("wasi:io/streams@0.2.0", &TOOL));
-        assert!(served("wasi:filesystem/types@0.2.12", &TOOL));
-        assert!(!served("wasi:io/streams@0.3.0", &TOOL));
-        assert!(!served("wasi:http/outgoing-handler@0.2.0", &TOOL));
+    fn every_kind_is_served_what_its_world_says() {
+        for interface in ["murmur:artifact-manager/manage", "murmur:shell/execute", "murmur:message/send"] {
+            assert!(served(&format!("{interface}@0.1.0"), &CAPSULE), "{interface}");
+            assert!(!served(&format!("{interface}@0.1.0"), &TOOL), "{interface}");
+        }
+        for interface in ["murmur:task/task", "murmur:text/chunks", "murmur:stream/events"] {
+            assert!(served(&format!("{interface}@0.1.0"), &TOOL), "{interface}");
+            assert!(!served(&format!("{interface}@0.2.0"), &TOOL), "{interface}");
+            assert!(!served(&format!("{interface}@0.1.0"), &CAPSULE), "{interface}");
+        }
     }
 
     #[test]
-    fn a_directory_is_not_a_component_file() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(read(directory.path()), Err(GuestError::Unreadable { .. })));
-        let missing = directory.path().join("missing.wasm");
-        assert!(matches!(read(&missing), Err(GuestError::NotFound { path }) if path == missing));
+    fn wasi_is_served_in_every_0_2_version_and_http_only_for_requests() {
+        assert!(served("wasi:io/streams@0.2.0", &TOOL));
+        assert!(served("wasi:filesystem/types@0.2.12", &TOOL));
+        assert!(!served("wasi:io/streams@0.3.0", &TOOL));
+        assert!(served("wasi:http/types@0.2.3", &TOOL));
+        assert!(served("wasi:http/outgoing-handler@0.2.0", &TOOL));
+        assert!(!served("wasi:http/outgoing-handler@0.3.0", &TOOL));
+        assert!(!served("wasi:http/incoming-handler@0.2.0", &TOOL));
     }
 }

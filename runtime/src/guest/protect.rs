@@ -1,4 +1,5 @@
-//! Which paths are the runtime's own, and which operations would disturb them.
+//! Which paths are closed to guests, because they are the runtime's own or were given to read only, and which
+//! operations would disturb them.
 //!
 //! The rules are over paths of the host, real ones without links, and are asked about an *entry*: a
 //! directory that is held open, and a name in it. However a guest came to that directory, by `..` or over
@@ -23,12 +24,33 @@ pub struct ProtectedPaths {
     rules: Vec<Rule>,
 }
 
+/// One rule over one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Rule {
-    name: String,
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    pub(crate) reason: Reason,
     /// A real path.
     directory: PathBuf,
     entry: Entry,
+}
+
+/// Why a path is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It belongs to the session's record.
+    Record,
+    /// The manifest gives it to read only.
+    ReadOnly,
+}
+
+impl Reason {
+    /// The reason in a record, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Record => "the path belongs to the session's record",
+            Self::ReadOnly => "the path is read-only (capabilities.filesystem.read_only)",
+        }
+    }
 }
 
 /// What a rule protects in its directory.
@@ -50,7 +72,7 @@ impl ProtectedPaths {
     /// # Errors
     /// When the path cannot be made absolute, or ends in no name.
     pub fn with_file(self, rule: impl Into<String>, path: impl AsRef<Path>) -> io::Result<Self> {
-        self.with_named(rule.into(), path.as_ref(), Entry::File)
+        self.with_named(rule.into(), Reason::Record, path.as_ref(), Entry::File)
     }
 
     /// Protects a directory, which need not exist yet, and everything in it.
@@ -58,7 +80,7 @@ impl ProtectedPaths {
     /// # Errors
     /// As for [`with_file`](Self::with_file).
     pub fn with_tree(self, rule: impl Into<String>, path: impl AsRef<Path>) -> io::Result<Self> {
-        self.with_named(rule.into(), path.as_ref(), Entry::Tree)
+        self.with_named(rule.into(), Reason::Record, path.as_ref(), Entry::Tree)
     }
 
     /// Protects every file in a directory whose name begins so.
@@ -72,19 +94,48 @@ impl ProtectedPaths {
         prefix: impl Into<OsString>,
     ) -> io::Result<Self> {
         let directory = real_path(directory.as_ref())?;
-        Ok(self.with(rule.into(), directory, Entry::Prefix(prefix.into())))
+        Ok(self.with(rule.into(), Reason::Record, directory, Entry::Prefix(prefix.into())))
     }
 
-    fn with_named(self, rule: String, path: &Path, entry: fn(OsString) -> Entry) -> io::Result<Self> {
+    /// Protects a file or a directory and everything in it, for the reason that it was given to read only. What a link in
+    /// that place leads to now is protected as well.
+    ///
+    /// # Errors
+    /// As for [`with_file`](Self::with_file).
+    pub fn with_read_only(self, rule: impl Into<String>, path: impl AsRef<Path>) -> io::Result<Self> {
+        let (rule, path) = (rule.into(), path.as_ref());
+        let rules = self.with_named(rule.clone(), Reason::ReadOnly, path, Entry::Tree)?;
+        // Where a link stands there, guests that follow it are in another place.
+        let mut rules = match path.canonicalize() {
+            Ok(target) if target.file_name().is_some() => {
+                rules.with_named(rule, Reason::ReadOnly, &target, Entry::Tree)?
+            }
+            Ok(_) | Err(_) => rules,
+        };
+        rules.rules.dedup();
+        Ok(rules)
+    }
+
+    /// These rules and others.
+    pub(crate) fn and(mut self, others: &Self) -> Self {
+        self.rules.extend_from_slice(&others.rules);
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    fn with_named(self, rule: String, reason: Reason, path: &Path, entry: fn(OsString) -> Entry) -> io::Result<Self> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a protected path must end in a name"));
         };
         let directory = real_path(directory)?;
-        Ok(self.with(rule, directory, entry(name.to_owned())))
+        Ok(self.with(rule, reason, directory, entry(name.to_owned())))
     }
 
-    fn with(mut self, name: String, directory: PathBuf, entry: Entry) -> Self {
-        self.rules.push(Rule { name, directory, entry });
+    fn with(mut self, name: String, reason: Reason, directory: PathBuf, entry: Entry) -> Self {
+        self.rules.push(Rule { name, reason, directory, entry });
         self
     }
 
@@ -92,7 +143,7 @@ impl ProtectedPaths {
     ///
     /// # Errors
     /// When that cannot be told; the operation must then not take place.
-    pub(crate) fn forbid_at(&self, operation: Operation, directory: &File, name: &str) -> io::Result<Option<&str>> {
+    pub(crate) fn forbid_at(&self, operation: Operation, directory: &File, name: &str) -> io::Result<Option<&Rule>> {
         let directory = path_of(directory)?;
         if let Some(rule) = self.by_name(operation, &directory, name.as_ref()) {
             return Ok(Some(rule));
@@ -109,7 +160,7 @@ impl ProtectedPaths {
     ///
     /// # Errors
     /// As for [`forbid_at`](Self::forbid_at).
-    pub(crate) fn forbid_open(&self, operation: Operation, file: &File) -> io::Result<Option<&str>> {
+    pub(crate) fn forbid_open(&self, operation: Operation, file: &File) -> io::Result<Option<&Rule>> {
         let path = path_of(file)?;
         let by_name = match (path.parent(), path.file_name()) {
             (Some(directory), Some(name)) => self.by_name(operation, directory, name),
@@ -122,23 +173,22 @@ impl ProtectedPaths {
     }
 
     /// The rule that forbids an operation on an entry, by its real path.
-    fn by_name(&self, operation: Operation, directory: &Path, name: &OsStr) -> Option<&str> {
-        let rule = self.rules.iter().find(|rule| match rule.relation(directory, name) {
+    fn by_name(&self, operation: Operation, directory: &Path, name: &OsStr) -> Option<&Rule> {
+        self.rules.iter().find(|rule| match rule.relation(directory, name) {
             Some(Relation::Protected) => true,
             Some(Relation::Ancestor) => operation.disturbs_what_lies_below(),
             None => false,
-        });
-        rule.map(|rule| rule.name.as_str())
+        })
     }
 
     /// The rule that protects this very file under another name.
-    fn by_identity(&self, metadata: &Metadata) -> io::Result<Option<&str>> {
+    fn by_identity(&self, metadata: &Metadata) -> io::Result<Option<&Rule>> {
         if !may_have_other_names(metadata) {
             return Ok(None);
         }
         for rule in &self.rules {
             if rule.holds(Identity::of(metadata))? {
-                return Ok(Some(&rule.name));
+                return Ok(Some(rule));
             }
         }
         Ok(None)
@@ -353,9 +403,13 @@ mod tests {
             .unwrap()
     }
 
+    fn named(rule: &Rule) -> &str {
+        &rule.name
+    }
+
     fn forbidden(operation: Operation, path: &str) -> Option<String> {
         let path = Path::new(path);
-        rules().by_name(operation, path.parent().unwrap(), path.file_name().unwrap()).map(str::to_owned)
+        rules().by_name(operation, path.parent().unwrap(), path.file_name().unwrap()).map(named).map(str::to_owned)
     }
 
     const ALL: [Operation; 10] = [
@@ -423,7 +477,7 @@ mod tests {
         fs::create_dir(&real).unwrap();
         symlink(&real, home.path().join("link")).unwrap();
         let rules = ProtectedPaths::new().with_file("trace", home.path().join("link/later/trace.jsonl")).unwrap();
-        let by_name = |path: &str| rules.by_name(Operation::Write, &real.join(path), "trace.jsonl".as_ref());
+        let by_name = |path: &str| rules.by_name(Operation::Write, &real.join(path), "trace.jsonl".as_ref()).map(named);
         assert_eq!(by_name("later"), Some("trace"));
         assert_eq!(by_name("other"), None);
     }
@@ -440,7 +494,7 @@ mod tests {
     fn a_bare_name_is_a_file_in_the_current_directory() {
         let rules = ProtectedPaths::new().with_file("trace", "trace.jsonl").unwrap();
         let here = std::env::current_dir().unwrap().canonicalize().unwrap();
-        assert_eq!(rules.by_name(Operation::Write, &here, "trace.jsonl".as_ref()), Some("trace"));
+        assert_eq!(rules.by_name(Operation::Write, &here, "trace.jsonl".as_ref()).map(named), Some("trace"));
     }
 
     /// A directory with a protected file of each kind, each with another, harmless name in `free/`.
@@ -483,9 +537,9 @@ mod tests {
             ("free", None),
             ("missing", None),
         ] {
-            assert_eq!(rules.forbid_at(Operation::Write, &directory, name).unwrap(), rule);
+            assert_eq!(rules.forbid_at(Operation::Write, &directory, name).unwrap().map(named), rule);
             if let Ok(file) = File::open(home.path().join("free").join(name)) {
-                assert_eq!(rules.forbid_open(Operation::Write, &file).unwrap(), rule);
+                assert_eq!(rules.forbid_open(Operation::Write, &file).unwrap().map(named), rule);
             }
         }
     }
@@ -496,12 +550,12 @@ mod tests {
         let link = home.path().join("link");
         symlink("blobs/inner", &link).unwrap();
         let directory = File::open(&link).unwrap();
-        assert_eq!(rules.forbid_at(Operation::Create, &directory, "new").unwrap(), Some("tree"));
+        assert_eq!(rules.forbid_at(Operation::Create, &directory, "new").unwrap().map(named), Some("tree"));
         let file = File::open(link.join("a")).unwrap();
-        assert_eq!(rules.forbid_open(Operation::SetTimes, &file).unwrap(), Some("tree"));
+        assert_eq!(rules.forbid_open(Operation::SetTimes, &file).unwrap().map(named), Some("tree"));
         let inner = File::open(home.path().join("blobs/inner")).unwrap();
-        assert_eq!(rules.forbid_open(Operation::SetTimes, &inner).unwrap(), Some("tree"));
+        assert_eq!(rules.forbid_open(Operation::SetTimes, &inner).unwrap().map(named), Some("tree"));
         let root = File::open(home.path()).unwrap();
-        assert_eq!(rules.forbid_open(Operation::SetTimes, &root).unwrap(), None);
+        assert_eq!(rules.forbid_open(Operation::SetTimes, &root).unwrap().map(named), None);
     }
 }

@@ -2,21 +2,28 @@
 
 use super::error::{GuestError, WitnessError};
 use super::grants::{self, Grants};
+use super::http::{Http, Onlooker};
 use super::limits::{LimitHit, Limiter};
-use super::protect::{Operation, ProtectedPaths};
+use super::protect::{Operation, ProtectedPaths, Rule};
 use super::tool::Toolbox;
-use super::witness::{PathDenied, ToolCall, Witness};
-use std::sync::Arc;
+use super::witness::{Emission, PathDenied, ToolCall, Witness};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Notify;
 use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::{I32Exit, ResourceTable, ResourceTableError, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
-/// How many open files, streams and timers a guest may hold at once. There is no setting for it: it keeps a
+/// How many open files, streams, timers and requests a guest may hold at once. There is no setting for it: it keeps a
 /// guest from taking all file descriptors of the process, which needs some for the record. Two guests, a
 /// capsule and its tool, stay below the usual limit of 1024.
 const HANDLES: usize = 400;
+
+/// The largest piece that a guest's text is told in, as for what it prints.
+const PIECE: usize = 8 << 10;
 
 /// How many functions of a trap's backtrace are told.
 pub(crate) const BACKTRACE: usize = 8;
@@ -24,6 +31,7 @@ pub(crate) const BACKTRACE: usize = 8;
 /// What a store holds besides the guest itself.
 pub(crate) struct State {
     wasi: WasiCtx,
+    http: Http,
     pub(crate) table: ResourceTable,
     limiter: Limiter,
     pub(crate) watch: Watch,
@@ -36,7 +44,18 @@ impl WasiView for State {
     }
 }
 
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { ctx: &mut self.http.context, table: &mut self.table, hooks: &mut self.http.hooks }
+    }
+}
+
 impl State {
+    /// Where the witness's error is kept.
+    pub(crate) fn failure(&self) -> Arc<Failure> {
+        Arc::clone(&self.watch.failure)
+    }
+
     /// The parts that serving files needs.
     pub(crate) fn files(&mut self) -> (WasiCtxView<'_>, &mut Watch) {
         let view = WasiCtxView { ctx: &mut self.wasi, table: &mut self.table };
@@ -49,14 +68,32 @@ pub(crate) struct Watch {
     guest: Arc<str>,
     pub(crate) protected: Arc<ProtectedPaths>,
     pub(crate) witness: Arc<dyn Witness>,
-    /// Why the witness gave up, which is then why the guest ended.
-    failure: Option<WitnessError>,
+    failure: Arc<Failure>,
+}
+
+/// Why the witness gave up, which is then why the guest ended. Requests, which run beside the guest, tell the witness too.
+#[derive(Default)]
+pub(crate) struct Failure {
+    error: Mutex<Option<WitnessError>>,
+    told: Notify,
+}
+
+impl Failure {
+    /// Ends the guest, for the first error that comes.
+    pub(crate) fn set(&self, error: WitnessError) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.told.notify_one();
+    }
+
+    fn take(&self) -> Option<WitnessError> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl Watch {
     /// Tells the witness of a refused change. The error is what the guest is told, or what traps it.
-    pub(crate) fn refuse(&mut self, operation: Operation, path: &str, rule: &str) -> FsError {
-        let denial = PathDenied { guest: &self.guest, operation, path, rule };
+    pub(crate) fn refuse(&mut self, operation: Operation, path: &str, rule: &Rule) -> FsError {
+        let denial = PathDenied { guest: &self.guest, operation, path, rule: &rule.name, reason: rule.reason };
         match self.witness.path_denied(&denial) {
             Ok(()) => ErrorCode::NotPermitted.into(),
             Err(error) => FsError::trap(self.give_up(error)),
@@ -73,9 +110,28 @@ impl Watch {
 
     /// Keeps the witness's error and makes one that traps the guest.
     pub(crate) fn give_up(&mut self, error: WitnessError) -> wasmtime::Error {
-        self.failure.get_or_insert(error);
-        wasmtime::format_err!("the witness gave up")
+        self.failure.set(error);
+        gave_up()
     }
+
+    /// Tells the witness what a guest emits, in pieces as it prints.
+    pub(crate) fn emit<'a>(&self, text: &'a str, as_emission: fn(&'a str) -> Emission<'a>) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+            self.witness.emitted(&self.guest, as_emission(piece));
+            rest = after;
+        }
+    }
+
+    /// Tells the witness what a guest says of its calls.
+    pub(crate) fn emit_event(&self, event: Emission<'_>) {
+        self.witness.emitted(&self.guest, event);
+    }
+}
+
+fn gave_up() -> wasmtime::Error {
+    wasmtime::format_err!("the witness gave up")
 }
 
 /// Makes the store of one run.
@@ -90,14 +146,17 @@ pub(crate) fn new_store(
     witness: &Arc<dyn Witness>,
 ) -> Result<Store<State>, GuestError> {
     let guest = Arc::<str>::from(guest);
-    let protected = grants.workspace.as_ref().map_or_else(Arc::default, |workspace| Arc::clone(&workspace.protected));
+    let protected = grants.protected();
     let mut table = ResourceTable::new();
     table.set_max_capacity(HANDLES);
+    let failure = Arc::<Failure>::default();
+    let onlooker = Onlooker { guest: Arc::clone(&guest), witness: Arc::clone(witness), failure: Arc::clone(&failure) };
     let state = State {
         wasi: grants::wasi(grants, &guest, witness)?,
+        http: Http::new(grants.network.clone(), grants.gateway.clone(), onlooker),
         table,
         limiter: Limiter::new(grants.limits.clone()),
-        watch: Watch { guest, protected, witness: Arc::clone(witness), failure: None },
+        watch: Watch { guest, protected, witness: Arc::clone(witness), failure },
         toolbox: Arc::clone(toolbox),
     };
     let mut store = Store::new(engine, state);
@@ -105,6 +164,22 @@ pub(crate) fn new_store(
     store.set_epoch_deadline(1);
     store.epoch_deadline_async_yield_and_update(1);
     Ok(store)
+}
+
+/// Waits for a guest's call, for as long as the guest has time and the witness does not give up.
+pub(crate) async fn bounded<T>(
+    call: impl Future<Output = wasmtime::Result<T>>,
+    failure: Arc<Failure>,
+    grants: &Grants,
+) -> Result<wasmtime::Result<T>, Elapsed> {
+    timeout(grants.limits.deadline, async {
+        tokio::select! {
+            biased;
+            outcome = call => outcome,
+            () = failure.told.notified() => Err(gave_up()),
+        }
+    })
+    .await
 }
 
 /// How a guest ended well.
@@ -165,7 +240,7 @@ fn trapped(error: &wasmtime::Error) -> GuestError {
             text.strip_prefix("wasm trap: ").unwrap_or(&text).to_owned()
         }
     } else if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) {
-        format!("it holds more than {HANDLES} open files, streams and timers at once")
+        format!("it holds more than {HANDLES} open files, streams, timers and requests at once")
     } else {
         error.root_cause().to_string()
     };

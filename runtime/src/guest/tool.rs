@@ -5,11 +5,11 @@ use super::bindings::{ToolInput, ToolResult};
 use super::engine::Clock;
 use super::error::GuestError;
 use super::grants::Grants;
+use super::served::artifact_manager::ArtifactManager;
 use super::store::{self, Ending, State};
 use super::witness::Witness;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::time::timeout;
 
 /// A tool that is loaded and fits. Clones share the compiled code.
 #[derive(Clone)]
@@ -41,11 +41,12 @@ impl Tool {
     ) -> Result<ToolResult, GuestError> {
         let toolbox = Arc::default();
         let mut store = store::new_store(self.prepared.engine(), name, grants, &toolbox, witness)?;
+        let failure = store.data().failure();
         let call = async {
             let tool = self.prepared.instantiate_async(&mut store).await?;
             tool.murmur_tool_run().call_run(&mut store, input).await
         };
-        let outcome = timeout(grants.limits.deadline, call).await;
+        let outcome = store::bounded(call, failure, grants).await;
         match store::ending(store, grants, outcome)? {
             Ending::Returned(result) => Ok(result),
             Ending::Exited => Err(GuestError::NoResult),
@@ -53,10 +54,11 @@ impl Tool {
     }
 }
 
-/// The tools that a capsule may call, by name, each with what it is given.
+/// The tools that a capsule may call, by name, each with what it is given; and who manages its artifacts.
 #[derive(Default)]
 pub struct Toolbox {
     tools: BTreeMap<String, (Tool, Grants)>,
+    artifacts: Option<Arc<dyn ArtifactManager>>,
 }
 
 impl Toolbox {
@@ -68,6 +70,15 @@ impl Toolbox {
     /// Adds a tool under the name that capsules call it by, in place of an earlier one of that name.
     pub fn insert(&mut self, name: impl Into<String>, tool: Tool, grants: Grants) {
         self.tools.insert(name.into(), (tool, grants));
+    }
+
+    /// Lets the capsule manage the session's artifacts.
+    pub fn manage(&mut self, artifacts: Arc<dyn ArtifactManager>) {
+        self.artifacts = Some(artifacts);
+    }
+
+    pub(crate) fn artifacts(&self) -> Option<&Arc<dyn ArtifactManager>> {
+        self.artifacts.as_ref()
     }
 
     /// Calls a tool for a capsule. The outer error is the witness's and ends the capsule; the inner one is told to

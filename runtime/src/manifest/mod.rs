@@ -16,6 +16,7 @@
 //! | `environment`, `hosts`, `json`, `names`, `scope`, `units` | the types of its values |
 //! | `grants` | what each artifact may do |
 //! | `unserved` | what is declared and not honoured by this version |
+//! | `packed` | an artifact's own manifest, a [`Packed`] |
 //! | `component` | from a manifest to the components that it names |
 //! | `error`, `warning` | why a manifest cannot be used, and what is told of one that can |
 //!
@@ -33,6 +34,7 @@ mod grants;
 mod hosts;
 mod json;
 mod names;
+mod packed;
 mod read;
 pub(crate) mod schema;
 mod scope;
@@ -65,6 +67,11 @@ pub use json::{CONFIG_MAX_BYTES, JsonObject};
 pub use names::{
     ArtifactName, BinaryName, CapsuleName, EmptyVersion, NAME_MAX, NameError, NoBinaryName, StoreName, StoreNameError,
     Version,
+};
+pub(crate) use packed::SKILL_FILE;
+pub use packed::{
+    AuthProblem, Binding, CommitPolicy, EntryPath, EntryPathError, Execution, ExecutionMode, Hook, Kind, Packed,
+    PackedError, UpstreamAuth,
 };
 pub use schema::reference_page;
 pub use scope::{Scope, ScopeError, Subpath};
@@ -225,15 +232,6 @@ impl Manifest {
     /// The manifest's path, as it was given.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The refusal of the artifacts that would have to be installed, of which `first` is one.
-    pub(crate) fn not_installed(&self, first: &Artifact) -> ManifestError {
-        let absent = self.artifacts.iter().filter_map(|artifact| match &artifact.reference {
-            Reference::Installed(version) => Some(format!("{}@{}", artifact.name, version.as_str())),
-            Reference::Local(_) => None,
-        });
-        ManifestError::NotInstalled { place: first.place.clone(), artifacts: absent.collect() }
     }
 
     /// The directory that the manifest stands in, and that its paths start from. Never empty.

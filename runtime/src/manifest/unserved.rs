@@ -57,20 +57,20 @@ impl Feature {
     /// Whether a session honours it. What becomes `true` here is granted, bounded and recorded by the session's rooms.
     const fn is_served(self) -> bool {
         match self {
-            Self::Inference
-            | Self::AgentBlock
-            | Self::Role
-            | Self::ArtifactCapabilities
+            Self::ArtifactCapabilities
             | Self::ArtifactConfig
             | Self::Gateway
             | Self::Network
+            | Self::ReadOnly
+            | Self::Environment => true,
+            Self::Inference
+            | Self::AgentBlock
+            | Self::Role
             | Self::UnixSockets
             | Self::PeerFetch
-            | Self::ReadOnly
             | Self::WorkdirExec
             | Self::Shell
             | Self::Spawn
-            | Self::Environment
             | Self::Resources
             | Self::Plan
             | Self::Containment(_) => false,

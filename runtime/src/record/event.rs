@@ -20,6 +20,8 @@ pub enum Event {
     ToolCall(ToolCall),
     /// A guest was refused a change to a path that is the runtime's.
     ProtectedPathDenied(ProtectedPathDenied),
+    /// The key of a guest's gateway changed, was refused or could not be read.
+    GatewayCredential(GatewayCredential),
     /// A task was stopped from outside.
     TaskCanceled(TaskCanceled),
     /// A task is over.
@@ -36,6 +38,7 @@ impl Event {
             Self::TaskStart(_) => "task_start",
             Self::ToolCall(_) => "tool_call",
             Self::ProtectedPathDenied(_) => "protected_path_denied",
+            Self::GatewayCredential(_) => "gateway_credential",
             Self::TaskCanceled(_) => "task_canceled",
             Self::TaskEnd(_) => "task_end",
             Self::SessionEnd(_) => "session_end",
@@ -163,6 +166,28 @@ pub struct ProtectedPathDenied {
     pub reason: String,
 }
 
+/// What happened to the key of a guest's gateway. The key itself stands nowhere.
+#[derive(Debug, Clone, Serialize)]
+pub struct GatewayCredential {
+    /// The guest.
+    pub artifact: String,
+    /// Where the key comes from.
+    pub source: String,
+    /// The name that it has there, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+    /// `rotated`, `rejected` or `unreadable`.
+    pub change: &'static str,
+    /// `request` or `rejection`: when the key was read.
+    pub trigger: &'static str,
+    /// The endpoint's answer that was the occasion.
+    pub status: Option<u16>,
+    /// Whether the request was sent a second time.
+    pub retried: bool,
+    /// More about it, in words.
+    pub reason: Option<String>,
+}
+
 /// A task that was stopped from outside.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskCanceled {
@@ -228,4 +253,33 @@ pub struct SessionEnd {
     pub duration_ms: u64,
     /// How it ended.
     pub exit_status: Exit,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateways_key_is_recorded_by_what_became_of_it() {
+        let event = |credential: Option<&str>, reason: Option<&str>| {
+            Event::GatewayCredential(GatewayCredential {
+                artifact: "driver".into(),
+                source: "config".into(),
+                credential: credential.map(String::from),
+                change: "rotated",
+                trigger: "rejection",
+                status: Some(401),
+                retried: true,
+                reason: reason.map(String::from),
+            })
+        };
+        let written = |event: &Event| format!("{} {}", event.name(), serde_json::to_string(event).unwrap_or_default());
+        insta::assert_snapshot!(
+            [written(&event(Some("NAME"), None)), written(&event(None, Some("why")))].join("\n"),
+            @r#"
+        gateway_credential {"artifact":"driver","source":"config","credential":"NAME","change":"rotated","trigger":"rejection","status":401,"retried":true,"reason":null}
+        gateway_credential {"artifact":"driver","source":"config","change":"rotated","trigger":"rejection","status":401,"retried":true,"reason":"why"}
+        "#
+        );
+    }
 }

@@ -51,7 +51,7 @@ pub struct EffectiveGrants {
     /// Peers that files may be fetched from.
     pub peer_fetch_allow: Vec<String>,
     /// Durable stores.
-    pub state_stores: Vec<Value>,
+    pub state_stores: Vec<StateStore>,
     /// Artifacts with a `config` block.
     pub configured_artifacts: Vec<String>,
     /// Staged interpreters.
@@ -77,6 +77,17 @@ pub struct PreopenGrant {
     pub surface: &'static str,
 }
 
+/// A directory of an artifact's that outlasts sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StateStore {
+    /// The artifact that sees it, as `state`.
+    pub artifact: String,
+    /// Its name.
+    pub store: String,
+    /// Where it lies, or will lie.
+    pub host_path: String,
+}
+
 /// The limit on disk traffic.
 #[derive(Debug, Clone, Serialize)]
 pub struct IoMax {
@@ -93,41 +104,4 @@ pub struct FilesystemBoundary {
     pub restriction: &'static str,
     /// What it does not protect.
     pub not_protected: Vec<String>,
-}
-
-impl EffectiveGrants {
-    /// The grants of a session without native subprocesses: what its guests see, and nothing else.
-    ///
-    /// `scope`: the part of the workdir that they see; `None` for all of it.
-    pub fn of_guests(scope: Option<String>, preopens: Vec<PreopenGrant>, runtime_writes: Vec<RuntimeWrite>) -> Self {
-        Self {
-            declared_containment: "advisory".into(),
-            achieved_containment: "advisory".into(),
-            floor_met: true,
-            shortfall_reason: None,
-            enforcement_tier: "none",
-            userns_grant: None,
-            filesystem_scope: scope,
-            workdir_exec: false,
-            read_only_paths: Vec::new(),
-            read_only_advisory_for: Vec::new(),
-            preopens,
-            network_allow: Vec::new(),
-            unix_sockets: false,
-            shell_allow: Vec::new(),
-            spawn_allow: Vec::new(),
-            env_allow: Vec::new(),
-            plan_submit: false,
-            interpreter_runtime_grants: Vec::new(),
-            exports_files: None,
-            peer_files: None,
-            peer_fetch_allow: Vec::new(),
-            state_stores: Vec::new(),
-            configured_artifacts: Vec::new(),
-            staged_runtime_grants: Vec::new(),
-            runtime_writes,
-            io_max: IoMax { declared_bytes_per_sec: None, status: "not-required" },
-            filesystem_boundary: FilesystemBoundary { restriction: "absent", not_protected: Vec::new() },
-        }
-    }
 }

@@ -19,9 +19,10 @@ mod sealing;
 mod trace;
 
 pub use event::{
-    Event, Exit, ProtectedPathDenied, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart, ToolCall, ToolStatus,
+    Event, Exit, GatewayCredential, ProtectedPathDenied, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart,
+    ToolCall, ToolStatus,
 };
-pub use grants::{EffectiveGrants, PreopenGrant};
+pub use grants::{EffectiveGrants, FilesystemBoundary, IoMax, PreopenGrant, StateStore};
 pub use log::BootstrapLog;
 pub use read::{ReadError, Recorded, RecordedLine, read_trace};
 pub use trace::{Trace, TraceError};

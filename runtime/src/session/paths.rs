@@ -27,6 +27,8 @@ pub const MANIFEST_FILE: &str = "murmur.yaml";
 pub const RESULT_FILE: &str = "out/result.txt";
 /// What the runtime tells of a session's staging and recording, in the session workdir.
 pub const BOOTSTRAP_LOG: &str = "logs/bootstrap.log";
+/// The artifacts that a session was staged with, in the session workdir.
+pub const TOOLS_DIR: &str = "tools";
 /// Trace bodies by their own digest, in the session workdir.
 pub const BLOBS_DIR: &str = "blobs";
 
@@ -172,7 +174,7 @@ pub const TABLE: &[Row] = {
         row(".murmur/children", Directory, Accessible, Spawn),
         row("out", Directory, Accessible, ScriptSession),
         row(COMPLETION_STREAM, File, Accessible, Delegated).sealed(Chain::ListedWholeFile),
-        row("tools", Directory, Session, Always),
+        row(TOOLS_DIR, Directory, Session, Always),
         row(TRACE_STREAM, File, Session, Always).sealed(Chain::Inline),
         row(BLOBS_DIR, Directory, Session, Always).the_runtimes(),
         row("logs", Directory, Session, AgentSession),

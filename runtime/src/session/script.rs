@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 
 use super::ids::{ContextId, EventId, SessionId, TaskId};
-use super::paths::{RESULT_FILE, SubprocessRoot, runtime_writes};
+use super::paths::RESULT_FILE;
+use super::plan::ACHIEVED;
+use super::report;
 use super::result;
 use super::signals::Signals;
 use super::staging::Staged;
@@ -18,11 +20,7 @@ use super::witness::SessionWitness;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{GuestError, Witness};
-use crate::manifest::Scope;
-use crate::record::{
-    EffectiveGrants, Event, Exit, PreopenGrant, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart, Trace,
-    TraceError,
-};
+use crate::record::{Event, Exit, SessionEnd, SessionStart, TaskCanceled, TaskEnd, TaskStart, Trace, TraceError};
 
 /// How long the guest's last file operations may take before the process ends without them.
 const LAST_OPERATIONS: Duration = Duration::from_secs(1);
@@ -119,7 +117,7 @@ pub fn run(staged: Staged, context: &Context, begun: impl FnOnce(&Staged)) -> Re
             return Ok(outcome(&staged, Status::Failed, Some(unrecorded(&error))));
         }
     };
-    let witness = Arc::new(SessionWitness::new(trace, task, task_id, staged.manifest.name.to_string()));
+    let witness = Arc::new(SessionWitness::new(trace, task, task_id, staged.plan.manifest.name.to_string()));
     let ended = runtime.block_on(watched_run(&staged, &witness, signals, watch.handle()));
     // Whatever the guest left to the blocking pool is not waited for longer than this.
     runtime.shutdown_timeout(LAST_OPERATIONS);
@@ -155,7 +153,7 @@ enum Ended {
 /// Runs the capsule until it ends, or until a signal ends it. Further signals are heard on `watch`.
 async fn watched_run(staged: &Staged, witness: &Arc<SessionWitness>, mut signals: Signals, watch: &Handle) -> Ended {
     let told: Arc<dyn Witness> = Arc::clone(witness) as Arc<dyn Witness>;
-    let run = staged.capsule.run(staged.manifest.name.as_str(), &staged.grants, &staged.toolbox, &told);
+    let run = staged.capsule.run(staged.plan.manifest.name.as_str(), &staged.grants, &staged.toolbox, &told);
     let ended = tokio::select! {
         ended = run => Ended::Guest(ended),
         () = signals.received() => Ended::Told,
@@ -268,16 +266,10 @@ fn outcome(staged: &Staged, status: Status, failure: Option<Diagnostic>) -> Outc
 }
 
 fn session_start(staged: &Staged) -> Event {
-    let manifest = &staged.manifest;
-    let scope = match &manifest.capabilities.scope {
-        Scope::Workdir => None,
-        Scope::Subtree(subpath) => Some(subpath.as_path().to_string_lossy().into_owned()),
-    };
-    let surface = if scope.is_none() { "whole-workdir" } else { "scoped-subtree" };
-    let preopen = |artifact: String, role| PreopenGrant { artifact, role, scope: scope.clone(), surface };
-    let mut preopens = vec![preopen(manifest.name.to_string(), "capsule")];
-    preopens.extend(manifest.artifacts.iter().map(|artifact| preopen(artifact.name.to_string(), "tool")));
-    let writes = runtime_writes(staged.dirs.workdir, SubprocessRoot::Host);
+    let plan = &staged.plan;
+    let manifest = &plan.manifest;
+    let gateways = report::gateways(plan);
+    // A script has no provider of its own.
     Event::SessionStart(Box::new(SessionStart {
         capsule_name: manifest.name.to_string(),
         capsule_version: manifest.version.to_string(),
@@ -285,10 +277,10 @@ fn session_start(staged: &Staged) -> Event {
         max_turns: None,
         max_session_tokens: None,
         machine_tokens_per_day: None,
-        capabilities: vec!["filesystem"],
+        capabilities: report::capabilities(plan),
         tools_declared: manifest.artifacts.iter().map(|artifact| artifact.name.to_string()).collect(),
-        containment_declared: manifest.capabilities.containment.to_string(),
-        containment_achieved: "advisory".into(),
+        containment_declared: plan.declared.to_string(),
+        containment_achieved: ACHIEVED.to_string(),
         userns_grant: None,
         workdir_exec: false,
         resumed_from: None,
@@ -296,7 +288,7 @@ fn session_start(staged: &Staged) -> Event {
         system_prompt_source: "none",
         system_prompt_sha256: None,
         credential_source: "none",
-        gateways: Vec::new(),
-        effective_grants: EffectiveGrants::of_guests(scope, preopens, writes),
+        gateways,
+        effective_grants: report::effective_grants(plan, staged.dirs.workdir),
     }))
 }

@@ -7,8 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::ids::{EventId, TaskId};
-use crate::guest::{PathDenied, Status, Stream, ToolCall, ToolInput, Witness, WitnessError};
-use crate::record::{Event, ProtectedPathDenied, ToolCall as ToolCallEvent, ToolStatus, Trace, digest};
+use crate::guest::{GatewayKey, PathDenied, Status, Stream, ToolCall, ToolInput, Witness, WitnessError};
+use crate::record::{
+    Event, GatewayCredential, ProtectedPathDenied, ToolCall as ToolCallEvent, ToolStatus, Trace, digest,
+};
 
 /// A longer input is recorded by its digest.
 const MAX_INPUT: usize = 64 * 1024;
@@ -107,9 +109,24 @@ impl Witness for SessionWitness {
             path: recorded_text(denial.path),
             rule: denial.rule.into(),
             signal: denial.operation.as_str().into(),
-            reason: "the path belongs to the session's record".into(),
+            reason: denial.reason.as_str().into(),
         };
         self.trace.write(self.task, &Event::ProtectedPathDenied(event))?;
+        Ok(())
+    }
+
+    fn gateway_key(&self, event: &GatewayKey<'_>) -> Result<(), WitnessError> {
+        let event = GatewayCredential {
+            artifact: event.guest.into(),
+            source: event.origin.source.clone(),
+            credential: event.origin.credential.clone(),
+            change: event.change.as_str(),
+            trigger: event.trigger.as_str(),
+            status: event.status,
+            retried: event.retried,
+            reason: event.reason.map(recorded_text),
+        };
+        self.trace.write(self.task, &Event::GatewayCredential(event))?;
         Ok(())
     }
 

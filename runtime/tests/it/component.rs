@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use mur_runtime::guest::{
-    Access, Engine as GuestEngine, Grants, PathDenied, Status, Stream, Tool, ToolCall, ToolInput, ToolResult, Witness,
-    WitnessError, Workspace,
+    Access, Engine as GuestEngine, GatewayKey, Grants, PathDenied, Status, Stream, Tool, ToolCall, ToolInput,
+    ToolResult, Witness, WitnessError, Workspace,
 };
 use mur_seal::RecordReport;
 use mur_testdata::Case;
@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use wasmtime::component::{Component, Linker, ResourceTable};
-use wasmtime::{Cache, CacheConfig, Config, Engine, Store};
+use wasmtime::{Engine, Store};
 use wasmtime_wasi::p2::bindings::Command;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, I32Exit, WasiCtx, WasiCtxView, WasiView};
@@ -50,15 +50,7 @@ impl WasiView for Host {
 /// The component as any WASI host compiles it: none of the runtime's own settings.
 fn command() -> &'static Component {
     static COMMAND: OnceLock<Component> = OnceLock::new();
-    COMMAND.get_or_init(|| {
-        let directory = support::target().join("guests/compiled-command");
-        fs::create_dir_all(&directory).unwrap();
-        let mut cache = CacheConfig::new();
-        cache.with_directory(directory.canonicalize().unwrap());
-        let mut config = Config::new();
-        config.cache(Some(Cache::new(cache).unwrap()));
-        Component::from_file(&Engine::new(&config).unwrap(), support::guest("check_capsule")).unwrap()
-    })
+    COMMAND.get_or_init(|| Component::from_file(&Engine::default(), support::guest("check_capsule")).unwrap())
 }
 
 /// Runs the command with `directory` to read, as `name`.
@@ -99,6 +91,10 @@ impl Witness for Nothing {
 
     fn path_denied(&self, denial: &PathDenied<'_>) -> Result<(), WitnessError> {
         panic!("{} was to be changed", denial.path)
+    }
+
+    fn gateway_key(&self, event: &GatewayKey<'_>) -> Result<(), WitnessError> {
+        panic!("{} has a gateway", event.guest)
     }
 
     fn output(&self, _: &str, _: Stream, bytes: &[u8]) {

@@ -6,6 +6,7 @@
     reason = "what a test does not expect ends it"
 )]
 
+mod artifacts;
 mod component;
 mod config;
 mod guest;

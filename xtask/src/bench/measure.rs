@@ -118,6 +118,7 @@ fn peak_memory(command: &Command) -> Option<u64> {
         .args(["--format", "%M", "--quiet"])
         .arg(plain.get_program())
         .args(plain.get_args())
+        .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .output()

@@ -1,13 +1,15 @@
-//! `cargo xtask bench`: how fast checking and appending are, beside what they cannot be faster than, and beside other
+//! `cargo xtask bench`: how fast checking, appending and launching are, beside what they cannot be faster than, and beside other
 //! programs that read the same bytes.
 //!
 //! Whatever is compared is measured in one run, in turns, on the same files, which are made under `target/bench` and kept.
 //! Programs that are not installed are said to be missing.
 //!
 //! - [`measure`]: running programs in turns; medians, peak memory
-//! - [`scenes`]: what is measured, one function a table
+//! - [`scenes`]: checking and appending, one function a table
+//! - [`launch`]: launching capsules and calling tools
 //! - [`report`]: tables as text and as Markdown, the machine, the targets
 
+mod launch;
 mod measure;
 mod report;
 mod scenes;
@@ -110,6 +112,8 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
         scenes::many_records(&programs, options.size)?,
         scenes::start(&programs, options.size)?,
         scenes::appending(&programs, options.size)?,
+        launch::launching(&programs, options.size)?,
+        launch::calling(&programs, options.size)?,
     ];
     let machine = report::machine();
     print!("\n{}", report::text(&machine, &scenes));
@@ -132,6 +136,11 @@ struct Programs {
     workload: PathBuf,
     wasi_host: PathBuf,
     component: PathBuf,
+    mur: PathBuf,
+    bare_host: PathBuf,
+    empty_capsule: PathBuf,
+    calling_capsule: PathBuf,
+    tool: PathBuf,
 }
 
 impl Programs {
@@ -139,7 +148,7 @@ impl Programs {
         toolchain::ensure_targets(&[COMPONENT_TARGET])?;
         Command::cargo(["build", "--release", "--package", "mur-verify"]).announce_and_run()?;
         Command::cargo(["build", "--release", "--package", "mur-seal", "--example", "workload"]).announce_and_run()?;
-        Command::cargo(["build", "--release", "--package", "mur-runtime", "--example", "wasi_command"])
+        Command::cargo(["build", "--release", "--package", "mur-runtime", "--bins", "--examples"])
             .announce_and_run()?;
         guests::build(workspace)?;
         let program = |path: &str| workspace.target(&format!("{path}{}", std::env::consts::EXE_SUFFIX));
@@ -149,6 +158,11 @@ impl Programs {
             workload: program("release/examples/workload"),
             wasi_host: program("release/examples/wasi_command"),
             component: workspace.component("check-capsule"),
+            mur: program("release/mur"),
+            bare_host: program("release/examples/bare_instance"),
+            empty_capsule: workspace.component("test-empty"),
+            calling_capsule: workspace.component("test-capsule"),
+            tool: workspace.component("test-tool"),
         })
     }
 

@@ -11,7 +11,7 @@ use super::{Programs, Size};
 use crate::Failure;
 use crate::command::Command;
 
-const MIB: f64 = 1024.0 * 1024.0;
+pub(super) const MIB: f64 = 1024.0 * 1024.0;
 
 /// The baseline of [`one_trace`], of which the others are multiples.
 const HASHING: &str = "sha2, the lines in memory";
@@ -159,7 +159,6 @@ pub(crate) fn many_records(programs: &Programs, size: &Size) -> Result<Scene, Fa
 
 /// Starting the verifier, beside starting a program that does nothing.
 pub(crate) fn start(programs: &Programs, size: &Size) -> Result<Scene, Failure> {
-    let contestant = |name: &str, command| Contestant { name: name.into(), command, clock: Clock::Process };
     let contestants = [
         contestant("mur-verify --version", Command::new(&programs.verifier).args(["--version"])),
         contestant("true", Command::new(Path::new("true"))),
@@ -241,11 +240,16 @@ pub(crate) fn appending(programs: &Programs, size: &Size) -> Result<Scene, Failu
 
 const UNKNOWN: &str = "unknown";
 
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(String::from).to_vec()
 }
 
-fn commands(contestants: &[Contestant]) -> Vec<String> {
+/// A program whose whole time counts.
+pub(super) fn contestant(name: &str, command: Command) -> Contestant {
+    Contestant { name: name.into(), command, clock: Clock::Process }
+}
+
+pub(super) fn commands(contestants: &[Contestant]) -> Vec<String> {
     contestants.iter().map(|contestant| contestant.command.to_string()).collect()
 }
 
@@ -253,11 +257,11 @@ fn ratio(time: Option<Duration>, baseline: Option<Duration>) -> Option<f64> {
     Some(time?.as_secs_f64() / baseline?.as_secs_f64())
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn mib(bytes: Option<u64>) -> String {
+pub(super) fn mib(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| UNKNOWN.into(), |bytes| format!("{:.1} MiB", bytes as f64 / MIB))
 }
 

@@ -18,8 +18,12 @@ fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
 
 /// The test capsule with every occurrence of some bytes replaced by as many others.
 fn patched(from: &[u8], to: &[u8]) -> (TempDir, PathBuf) {
+    patched_guest("test_capsule", from, to)
+}
+
+fn patched_guest(guest: &str, from: &[u8], to: &[u8]) -> (TempDir, PathBuf) {
     assert_eq!(from.len(), to.len());
-    let mut bytes = fs::read(support::guest("test_capsule")).unwrap();
+    let mut bytes = fs::read(support::guest(guest)).unwrap();
     let mut found = false;
     for at in 0..bytes.len() - from.len() {
         if bytes[at..].starts_with(from) {
@@ -27,7 +31,7 @@ fn patched(from: &[u8], to: &[u8]) -> (TempDir, PathBuf) {
             found = true;
         }
     }
-    assert!(found, "the test capsule does not hold {from:?}");
+    assert!(found, "{guest} does not hold {from:?}");
     file(&bytes)
 }
 
@@ -159,9 +163,45 @@ fn a_tool_is_not_a_capsule() {
 }
 
 #[test]
-fn a_capsule_is_not_a_tool_and_tools_call_no_tools() {
+fn a_package_in_another_version_is_refused_with_the_version_that_is_served() {
+    let mut told = String::new();
+    for (guest, package) in [
+        ("test_capsule", "tool-registry/invoke"),
+        ("test_capsule", "artifact-manager/manage"),
+        ("test_capsule", "shell/execute"),
+        ("test_capsule", "message/send"),
+        ("test_courier", "text/chunks"),
+        ("test_tool", "stream/events"),
+        ("test_tool", "task/task"),
+    ] {
+        let (served, other) = (format!("murmur:{package}@0.1.0"), format!("murmur:{package}@0.3.0"));
+        let (_directory, path) = patched_guest(guest, served.as_bytes(), other.as_bytes());
+        let error = match guest {
+            "test_capsule" => capsule_error(&path),
+            _ => engine().load_tool(&path).err().unwrap(),
+        };
+        match error {
+            GuestError::ImportNotServed { import, served, .. } => {
+                told += &format!("{import}: {}\n", served.unwrap_or_default());
+            }
+            other => panic!("{other}"),
+        }
+    }
+    insta::assert_snapshot!(told, @"
+    murmur:tool-registry/invoke@0.3.0: murmur:tool-registry/invoke@0.1.0
+    murmur:artifact-manager/manage@0.3.0: murmur:artifact-manager/manage@0.1.0
+    murmur:shell/execute@0.3.0: murmur:shell/execute@0.1.0
+    murmur:message/send@0.3.0: murmur:message/send@0.1.0
+    murmur:text/chunks@0.3.0: murmur:text/chunks@0.1.0
+    murmur:stream/events@0.3.0: murmur:stream/events@0.1.0
+    murmur:task/task@0.3.0: murmur:task/task@0.1.0
+    ");
+}
+
+#[test]
+fn a_capsule_is_not_a_tool() {
     match engine().load_tool(&support::guest("test_capsule")) {
-        Err(GuestError::ImportNotServed { import, .. }) => assert!(import.starts_with("murmur:"), "{import}"),
+        Err(GuestError::ExportMissing { export, .. }) => assert_eq!(export, "murmur:tool/run@0.1.0"),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("a capsule was loaded as a tool"),
     }

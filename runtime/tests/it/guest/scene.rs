@@ -2,8 +2,8 @@
 
 use crate::support;
 use mur_runtime::guest::{
-    Access, Capsule, Engine, Grants, GuestError, Operation, PathDenied, ProtectedPaths, Status, Stream, Tool, ToolCall,
-    Toolbox, Witness, WitnessError, Workspace,
+    Access, Capsule, Emission, Engine, GatewayKey, Grants, GuestError, Operation, PathDenied, ProtectedPaths, Reason,
+    Status, Stream, Tool, ToolCall, Toolbox, Witness, WitnessError, Workspace,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,11 @@ pub(super) fn capsule() -> Capsule {
 pub(super) fn tool() -> Tool {
     static TOOL: OnceLock<Tool> = OnceLock::new();
     TOOL.get_or_init(|| engine().load_tool(&support::guest("test_tool")).unwrap()).clone()
+}
+
+pub(super) fn courier() -> Tool {
+    static COURIER: OnceLock<Tool> = OnceLock::new();
+    COURIER.get_or_init(|| engine().load_tool(&support::guest("test_courier")).unwrap()).clone()
 }
 
 /// One run of the test capsule.
@@ -121,6 +126,8 @@ impl Scene {
 pub(super) struct Log {
     pub(super) calls: Mutex<Vec<Call>>,
     pub(super) denials: Mutex<Vec<Denial>>,
+    pub(super) keys: Mutex<Vec<String>>,
+    pub(super) emissions: Mutex<Vec<String>>,
     output: Mutex<Vec<(String, Stream, Vec<u8>)>>,
     pub(super) gives_up: Mutex<bool>,
 }
@@ -143,6 +150,7 @@ pub(super) struct Denial {
     pub(super) operation: Operation,
     pub(super) path: String,
     pub(super) rule: String,
+    pub(super) reason: Reason,
 }
 
 impl Log {
@@ -199,8 +207,22 @@ impl Witness for Log {
             operation: denial.operation,
             path: denial.path.to_owned(),
             rule: denial.rule.to_owned(),
+            reason: denial.reason,
         });
         Ok(())
+    }
+
+    fn gateway_key(&self, event: &GatewayKey<'_>) -> Result<(), WitnessError> {
+        self.answer()?;
+        let GatewayKey { guest, origin, change, trigger, status, retried, reason } = event;
+        let (source, change, trigger) = (&origin.source, change.as_str(), trigger.as_str());
+        let said = format!("{guest} {source} {change} {trigger} {status:?} {retried} {reason:?}");
+        self.keys.lock().unwrap().push(said);
+        Ok(())
+    }
+
+    fn emitted(&self, guest: &str, emission: Emission<'_>) {
+        self.emissions.lock().unwrap().push(format!("{guest} {emission:?}"));
     }
 
     fn output(&self, guest: &str, stream: Stream, bytes: &[u8]) {

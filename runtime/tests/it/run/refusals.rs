@@ -30,7 +30,7 @@ fn a_manifest_that_cannot_be_used() {
         with_manifest("name: tester\nversion: 1.0.0\ninference: {transport: process, command: answer}\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  shell: {alow: [git]}\n"),
         with_manifest(
-            "name: tester\nversion: 1.0.0\ncapabilities:\n  network: {allow: [a.example]}\n  env: {allow: [LANG]}\n",
+            "name: tester\nversion: 1.0.0\ncapabilities:\n  network: {unix_sockets: true}\n  spawn: {allow: [other]}\n",
         ),
         with_manifest("name: tester\nversion: 1.0.0\nartifacts:\n  - {name: share-file, source: ./tools/tool.wasm}\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  filesystem: {scope: ../up}\n"),
@@ -46,7 +46,7 @@ fn a_manifest_that_cannot_be_used() {
     warning[W-SEC-019]: PROJECT/murmur.yaml:4:11: `capabilities.shell.alow` is not a known key and has no effect; did you mean `allow`? (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
     error[E-MAN-001]: PROJECT/murmur.yaml:4:10: `capabilities.shell.allow` is missing
       hint: add `allow:` with the bare names of programs, at least one
-    error[E-MAN-003]: PROJECT/murmur.yaml:4:13: `capabilities.network.allow` is not supported by this version of mur
+    error[E-MAN-003]: PROJECT/murmur.yaml:4:13: `capabilities.network.unix_sockets` is not supported by this version of mur
       hint: remove it; what cannot be honoured is refused, not ignored
     error[E-CAP-013]: PROJECT/murmur.yaml:4:12: `share-file` is the name of a tool that the runtime provides
       hint: give the artifact another name
@@ -132,8 +132,8 @@ fn a_tool_in_the_capsules_place_or_a_capsule_in_the_tools() {
     insta::assert_snapshot!(said, @r"
     error[E-RUN-002]: PROJECT/capsule.wasm does not export `murmur:capsule/run@0.1.0`
       hint: build it against the interfaces in the project's `wit` directory
-    error[E-RUN-002]: PROJECT/./tools/tool.wasm imports `murmur:tool/run@0.1.0`, which is not served
-      hint: a guest is given WASI 0.2 and the interfaces of its kind, nothing else
+    error[E-RUN-002]: PROJECT/./tools/tool.wasm does not export `murmur:tool/run@0.1.0`
+      hint: build it against the interfaces in the project's `wit` directory
     ");
 }
 

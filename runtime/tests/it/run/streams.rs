@@ -111,6 +111,14 @@ fn what_guests_print_is_shown_on_stderr_under_their_names_and_escaped() {
 }
 
 #[test]
+fn what_guests_tell_of_their_work_is_shown_like_what_they_print() {
+    let project = Project::new();
+    let ended = project.run_task("call tool say half way\u{1b}[2J").expect(0);
+    assert_eq!(ended.stderr, "[tool] half way\\u{1b}[2J\n");
+    assert_eq!(project.run_task("call tool started call-1 hammer").expect(0).stderr, "");
+}
+
+#[test]
 fn closed_streams_do_not_end_a_session() {
     let project = Project::new();
     for redirections in [">&-", ">&- 2>&-", "<&- >&- 2>&-"] {

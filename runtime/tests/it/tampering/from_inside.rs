@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use mur_runtime::context::Context;
 use mur_runtime::diagnostic::Diagnostic;
+use mur_runtime::session::environment::EnvFile;
 use mur_runtime::session::ids::{SequentialIds, SessionId};
+use mur_runtime::session::plan::{Origin, Plan, Wish};
 use mur_runtime::session::script::{self, Outcome, Status};
 use mur_runtime::session::staging::{Prepared, Request, Task};
 use mur_seal::HostKey;
@@ -106,7 +108,9 @@ fn run_foreseen(project: &Project, prepare: impl FnOnce(SessionId) -> String) ->
     let mut context = Context::of_process();
     context.ids = ids();
 
-    let prepared = Prepared::load(&project.path("murmur.yaml"), &project.home(), |_| {})?;
+    let capsule = Origin::Project(project.path("murmur.yaml"));
+    let wish = Wish { capsule, containment: None, env_file: EnvFile::Ignored };
+    let prepared = Prepared::load(Plan::of(&wish, &project.home(), &context, |_| {})?)?;
     let key = Arc::new(HostKey::load_or_create(&project.home()).unwrap());
     let request = Request { task: Some(Task::Text(task)), workdir: Some(project.path("work")) };
     let outcome = script::run(prepared.stage(&request, key, &context)?, &context, |_| {})?;

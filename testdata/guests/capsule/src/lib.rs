@@ -12,9 +12,12 @@
 //! | `exit CODE` | leaves through `wasi:cli/exit` |
 //! | `result TEXT` | writes the text as its result |
 //! | `read PATH`, `write PATH TEXT` | one file |
+//! | `linger PATH TEXT` | writes a file and never ends |
 //! | `spin`, `sleep SECONDS`, `balloon`, `recurse`, `files N` | [`limits`] |
 //! | `env`, `net`, `escape`, `link PATH TARGET` | [`surroundings`] |
 //! | `call TOOL [DATA]`, `log TOOL PATH`, `call-many N TOOL`, `call-long LENGTH` | [`tools`] |
+//! | `manage WHAT [ARGUMENTS]`, `shell BINARY`, `message PEER` | [`host`] |
+//! | `reach DIRECTORY` | [`surroundings`] |
 //! | `rewrite PATH`, `overwrite PATH` | [`rewrite`] |
 //! | `forge PATH` | [`forge`] |
 //!
@@ -23,6 +26,7 @@
 
 mod bindings;
 mod forge;
+mod host;
 mod limits;
 mod rewrite;
 mod surroundings;
@@ -51,6 +55,10 @@ fn run() {
         "result" => report(rest),
         "read" => report(&describe(fs::read_to_string(rest))),
         "write" => write(rest),
+        "linger" => {
+            write(rest);
+            limits::spin();
+        }
         "spin" => limits::spin(),
         "sleep" => limits::sleep(number(rest)),
         "balloon" => limits::balloon(),
@@ -63,6 +71,10 @@ fn run() {
         "call" => tools::call(rest),
         "log" => tools::call_on_a_file(rest),
         "call-many" => tools::call_many(rest),
+        "manage" => host::manage(rest),
+        "shell" => host::shell(rest),
+        "message" => host::message(rest),
+        "reach" => surroundings::reach(rest),
         "rewrite" => rewrite::rewrite(rest),
         "overwrite" => rewrite::overwrite(rest),
         "forge" => forge::forge(rest),

@@ -52,6 +52,37 @@ pub(crate) fn escape() {
     super::report(&summary(&attempts));
 }
 
+/// Tries to get out of a directory in every way that a path allows. The host has put `secret.txt` beside it, a file
+/// `inside.txt` and a directory `inner` into it.
+pub(crate) fn reach(directory: &str) {
+    let here = |path: &str| format!("{directory}/{path}");
+    let moved = |from: &str, to: &str| fs::rename(here(from), here(to));
+    let linked = |from: &str, to: &str| fs::hard_link(here(from), here(to));
+    let attempts = [
+        ("read above", fs::read(here("../secret.txt")).map(drop)),
+        ("read above, by the way", fs::read(here("inner/../../secret.txt")).map(drop)),
+        ("write above", fs::write(here("../planted.txt"), "planted")),
+        ("list above", fs::read_dir(here("..")).map(drop)),
+        ("absolute", fs::read("/etc/passwd").map(drop)),
+        ("own descriptor", fs::read("/proc/self/fd/0").map(drop)),
+        ("root of the process", fs::read("/proc/self/root/etc/passwd").map(drop)),
+        ("link up", through_a_link(&here("link-up"), "../secret.txt")),
+        ("link down and up", through_a_link(&here("link-way"), "inner/../../secret.txt")),
+        ("link to root", through_a_link(&here("link-root"), "/etc/passwd")),
+        ("link to a process", through_a_link(&here("link-proc"), "/proc/self/environ")),
+        ("link of the host's", fs::read(here("host-link")).map(drop)),
+        ("directory link of the host's", fs::read(here("host-directory/secret.txt")).map(drop)),
+        ("write through the host's", fs::write(here("host-directory/planted.txt"), "planted")),
+        ("rename out", moved("inside.txt", "../planted.txt")),
+        ("rename out, with a slash", moved("inner", "../planted.txt/")),
+        ("rename in", moved("../secret.txt", "stolen.txt")),
+        ("hard link out", linked("inside.txt", "../planted.txt")),
+        ("hard link in", linked("../secret.txt", "stolen.txt")),
+        ("hard link through the host's", linked("host-directory/secret.txt", "stolen.txt")),
+    ];
+    super::report(&summary(&attempts));
+}
+
 /// Puts a link in an empty directory's place, and prints what came of it: the host may have to write there.
 pub(crate) fn link(arguments: &str) {
     let (path, target) = super::first_word(arguments);

@@ -2,8 +2,9 @@
 #![allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "generated code")]
 
 wit_bindgen::generate!({
-    path: "../../../wit/tool",
+    path: ["../../../wit/task", "../../../wit/text", "../../../wit/stream", "../../../wit/tool"],
     world: "murmur:tool/tool",
+    generate_all,
 });
 
 export!(Component with_types_in self);

@@ -1,4 +1,4 @@
-//! A tool for the runtime's tests.
+//! A tool for the runtime's tests. Of the interfaces for telling of work it uses the newer one.
 //!
 //! The first word of its data chooses what it does, the rest of the data are arguments.
 //!
@@ -12,6 +12,9 @@
 //! | `env` | `passed`, with the environment as data |
 //! | `read PATH`, `write PATH TEXT`, `remove PATH`, `list PATH` | one file or directory |
 //! | `print TEXT` | writes to stdout |
+//! | `say TEXT`, `think TEXT`, `started ID NAME`, `input ID BYTES` | tells of its work |
+//! | `chatter BYTES` | tells text of so many bytes at once |
+//! | `ask PROMPT` | `passed`, with the answer as data |
 //! | `spin`, `sleep SECONDS`, `balloon`, `trap`, `exit CODE` | no result |
 //!
 //! Without data it reads the file that `log-path` names.
@@ -22,6 +25,8 @@
 mod bindings;
 
 use bindings::exports::murmur::tool::run::{Status, ToolInput, ToolResult};
+use bindings::murmur::stream::events;
+use bindings::murmur::task::task;
 use std::fs;
 use std::hint::black_box;
 use std::io;
@@ -47,7 +52,7 @@ fn run(input: &ToolInput) -> ToolResult {
         "fail" => result(Status::Failed, rest),
         "error" => result(Status::Error, rest),
         "metadata" => with_metadata(),
-        "big" => result(Status::Passed, &"x".repeat(number(rest))),
+        "big" => result(Status::Passed, &"x".repeat(number(rest) as usize)),
         "env" => result(Status::Passed, &environment()),
         "read" => from_io(fs::read_to_string(rest)),
         "write" => {
@@ -60,9 +65,14 @@ fn run(input: &ToolInput) -> ToolResult {
             println!("{rest}");
             result(Status::Passed, "")
         }
+        "say" | "think" | "chatter" | "started" | "input" => {
+            tell(command, rest);
+            result(Status::Passed, "")
+        }
+        "ask" => result(Status::Passed, &task::request_input(rest)),
         "spin" => spin(),
         "sleep" => {
-            thread::sleep(Duration::from_secs(number(rest) as u64));
+            thread::sleep(Duration::from_secs(number(rest)));
             result(Status::Passed, "")
         }
         "balloon" => balloon(),
@@ -80,6 +90,18 @@ fn result(status: Status, data: &str) -> ToolResult {
         data_path: None,
         truncated: false,
         metadata: Vec::new(),
+    }
+}
+
+/// Tells of work.
+fn tell(what: &str, rest: &str) {
+    let (id, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    match what {
+        "think" => events::emit_thinking_chunk(rest),
+        "chatter" => events::emit_chunk(&"ä".repeat(number(rest) as usize / 2)),
+        "started" => events::tool_call_started(id, more),
+        "input" => events::tool_call_input_bytes(id, number(more)),
+        _ => events::emit_chunk(rest),
     }
 }
 
@@ -136,7 +158,7 @@ fn balloon() -> ! {
 ///
 /// # Panics
 /// When it is none.
-fn number(text: &str) -> usize {
+fn number(text: &str) -> u64 {
     match text.trim().parse() {
         Ok(number) => number,
         Err(_) => panic!("{text:?} is not a number"),

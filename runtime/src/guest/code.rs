@@ -1,0 +1,147 @@
+//! A component's bytes, read once: what is hashed is what is compiled.
+
+use super::error::{FileKind, GuestError};
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The bytes of a component and where they are from.
+#[derive(Clone, Debug)]
+pub struct Code {
+    origin: PathBuf,
+    bytes: Arc<[u8]>,
+    digest: Digest,
+}
+
+/// A SHA-256, whose `Display` is lowercase hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digest([u8; 32]);
+
+impl Code {
+    /// Takes bytes that are in memory. `origin` names them in errors: a file, or an archive and what is in it.
+    ///
+    /// # Errors
+    /// [`GuestError::NotAComponent`].
+    pub fn new(origin: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, GuestError> {
+        let (origin, bytes) = (origin.into(), bytes.into());
+        if let Some(kind) = other_kind(&bytes) {
+            return Err(GuestError::NotAComponent { path: origin, kind });
+        }
+        let digest = Digest::of(&bytes);
+        Ok(Self { origin, bytes, digest })
+    }
+
+    /// Reads a component's file.
+    ///
+    /// # Errors
+    /// [`GuestError::NotFound`], [`GuestError::Unreadable`], [`GuestError::NotAComponent`].
+    pub fn read(path: &Path) -> Result<Self, GuestError> {
+        Self::new(path, read(path)?)
+    }
+
+    pub(crate) fn origin(&self) -> &Path {
+        &self.origin
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+impl Digest {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Of all that a reader still gives.
+    pub(crate) fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
+        const BLOCK: usize = 64 * 1024;
+        let (mut hasher, mut block) = (Sha256::new(), vec![0; BLOCK]);
+        loop {
+            match reader.read(&mut block) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(&block[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
+    let bytes = fs::metadata(path).and_then(|metadata| {
+        if metadata.is_file() {
+            fs::read(path)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"))
+        }
+    });
+    bytes.map_err(|source| {
+        let path = path.to_owned();
+        if source.kind() == io::ErrorKind::NotFound {
+            GuestError::NotFound { path }
+        } else {
+            GuestError::Unreadable { path, source }
+        }
+    })
+}
+
+/// What these bytes are, if they do not begin as a component does.
+fn other_kind(bytes: &[u8]) -> Option<FileKind> {
+    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+    const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+    if bytes.starts_with(&COMPONENT) {
+        None
+    } else if bytes.starts_with(&CORE_MODULE) {
+        Some(FileKind::CoreModule)
+    } else if bytes.is_empty() {
+        Some(FileKind::Empty)
+    } else if std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0')) {
+        Some(FileKind::Text)
+    } else {
+        Some(FileKind::Unknown)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_told_by_its_first_bytes() {
+        assert_eq!(other_kind(b"\0asm\x0d\0\x01\0..."), None);
+        assert_eq!(other_kind(b"\0asm\x01\0\0\0..."), Some(FileKind::CoreModule));
+        assert_eq!(other_kind(b"(component)"), Some(FileKind::Text));
+        assert_eq!(other_kind(b""), Some(FileKind::Empty));
+        assert_eq!(other_kind(b"\x7fELF\0\xff"), Some(FileKind::Unknown));
+    }
+
+    #[test]
+    fn a_directory_is_not_a_component_file() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(read(directory.path()), Err(GuestError::Unreadable { .. })));
+        let missing = directory.path().join("missing.wasm");
+        assert!(matches!(read(&missing), Err(GuestError::NotFound { path }) if path == missing));
+    }
+
+    #[test]
+    fn a_digest_is_the_same_of_bytes_and_of_a_reader() {
+        let bytes = vec![7; 200_000];
+        assert_eq!(Digest::of_reader(&bytes[..]).unwrap(), Digest::of(&bytes));
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of(b"").to_string(), empty);
+    }
+}
