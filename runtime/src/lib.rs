@@ -10,6 +10,7 @@
 //! | `record` | the trace: its events, their writer, when it is sealed, reading it back |
 //! | `artifact` | archives, stores, sources, `murmur.lock` |
 //! | `manifest` | `murmur.yaml`. Knows no other room |
+//! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
 //! | `home` | the murmur home and its modes |
 //! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |

@@ -70,10 +70,9 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
 /// Everything on stdin, without the newline at its end.
 fn from_stdin() -> Result<String, Diagnostic> {
     let mut text = String::new();
-    io::stdin()
-        .take(VALUE_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(|cause| Diagnostic::new(Code::for_io(&cause), format!("the value cannot be read from stdin: {cause}")))?;
+    io::stdin().take(VALUE_MAX + 1).read_to_string(&mut text).map_err(|cause| {
+        Diagnostic::new(Code::for_io(&cause), format!("the value cannot be read from stdin: {cause}"))
+    })?;
     if text.len() as u64 > VALUE_MAX {
         return Err(Diagnostic::new(Code::Io, format!("the value on stdin is longer than {VALUE_MAX} bytes")));
     }

@@ -4,6 +4,7 @@
 //! answers with an exit code. What goes wrong is a [`Diagnostic`].
 
 mod build;
+mod config;
 mod doctor;
 mod explain;
 mod install;
@@ -51,6 +52,9 @@ enum Command {
     List(list::ListArgs),
     /// Show what can be installed
     Search(search::SearchArgs),
+    /// Change the configuration
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
 }
 
 /// Parses `args`, whose first is the program's name, runs the command, and answers with the exit code.
@@ -68,6 +72,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, context: &Context) -> u8 {
         Command::Install(args) => install::run(&args, context),
         Command::List(args) => list::run(&args, context),
         Command::Search(args) => search::run(&args, context),
+        Command::Config(command) => config::run(&command, context),
     };
     outcome.unwrap_or_else(|diagnostic| {
         complain(&diagnostic);

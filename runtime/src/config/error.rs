@@ -68,10 +68,8 @@ impl ConfigError {
         match self {
             Self::File(error) => {
                 let shown = error.diagnostic();
-                let code = match shown.code() {
-                    Code::ManifestField | Code::ManifestSyntax | Code::ManifestValue => Code::ConfigFile,
-                    other => other,
-                };
+                let of_manifests = [Code::ManifestField, Code::ManifestSyntax, Code::ManifestValue];
+                let code = if of_manifests.contains(&shown.code()) { Code::ConfigFile } else { shown.code() };
                 match (error, shown.hint()) {
                     // What a manifest is told of missing or other files is not to the point here.
                     (ManifestError::Unreadable { .. } | ManifestError::NotAFile { .. }, _) | (_, None) => {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::ScopeError;
 use super::yaml::Position;
-use super::{ScopeError, listed};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// A place in a manifest; shown as `murmur.yaml:3:5`.
@@ -146,14 +146,6 @@ pub enum ManifestError {
         /// The name.
         name: String,
     },
-    /// Artifacts are to come from a registry.
-    #[error("{place}: {} not installed, and this version of mur installs nothing from a registry", are(.artifacts))]
-    NotInstalled {
-        /// The first of them.
-        place: Place,
-        /// Each of them, as `name@version`.
-        artifacts: Vec<String>,
-    },
     /// An artifact's `source` leads to nothing that can be used.
     #[error("{place}: `{field}` names {}, {reason}", .source_path.display())]
     Source {
@@ -212,7 +204,6 @@ impl ManifestError {
             Self::Scope { .. } => Code::FilesystemScope,
             Self::Containment { .. } => Code::ContainmentFloor,
             Self::ReservedName { .. } => Code::ReservedToolName,
-            Self::NotInstalled { .. } => Code::ArtifactNotInstalled,
             Self::Component { .. } => Code::ComponentNotFound,
             Self::Source { problem, .. } => match problem {
                 SourceProblem::Absent => Code::NotFound,
@@ -240,9 +231,6 @@ impl ManifestError {
             Self::Scope { .. } => "name a directory below the workdir, for example `scope: data`",
             Self::Containment { .. } => "declare `containment: advisory`, or leave it out",
             Self::ReservedName { .. } => "give the artifact another name",
-            Self::NotInstalled { .. } => {
-                "give each artifact a `source:`, the path of its component or of its directory"
-            }
             Self::Source { problem, .. } => match problem {
                 SourceProblem::Absent | SourceProblem::Kind => {
                     "a source is a component (*.wasm), or a directory with murmur.yaml and one component"
@@ -264,10 +252,6 @@ fn unreadable(path: &std::path::Path, cause: &io::Error) -> String {
     } else {
         format!("{} cannot be read: {cause}", path.display())
     }
-}
-
-fn are(artifacts: &[String]) -> String {
-    format!("{} {}", listed(artifacts), if artifacts.len() == 1 { "is" } else { "are" })
 }
 
 /// A key of the manifest that nobody reads. It changes nothing but should be told: it may be a misspelt restriction.

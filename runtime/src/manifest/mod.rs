@@ -234,15 +234,6 @@ impl Manifest {
         &self.path
     }
 
-    /// The refusal of the artifacts that would have to be installed, of which `first` is one.
-    pub(crate) fn not_installed(&self, first: &Artifact) -> ManifestError {
-        let absent = self.artifacts.iter().filter_map(|artifact| match &artifact.reference {
-            Reference::Installed(version) => Some(format!("{}@{}", artifact.name, version.as_str())),
-            Reference::Local(_) => None,
-        });
-        ManifestError::NotInstalled { place: first.place.clone(), artifacts: absent.collect() }
-    }
-
     /// The directory that the manifest stands in, and that its paths start from. Never empty.
     pub fn directory(&self) -> &Path {
         match self.path.parent() {

@@ -8,6 +8,7 @@
 
 mod artifacts;
 mod component;
+mod config;
 mod diagnostics;
 mod doctor;
 mod guest;

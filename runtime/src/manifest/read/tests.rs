@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{Containment, Reference, Warning};
+use super::super::{Containment, Warning};
 use super::*;
 
 /// The smallest manifest, with more below it.
@@ -160,14 +160,11 @@ fn what_this_version_cannot_honour_parses_and_a_session_refuses_it_never_ignores
         "exports: {files: {root: out, mode: read-only}}\n",
         "artifacts: [{name: a, source: x.wasm, runtime: hook}]\n",
         "artifacts: [{name: a, source: x, runtime: skill}]\n",
-        "artifacts: [{name: a, source: x.wasm, config: {}}]\n",
-        "artifacts: [{name: a, source: x.wasm, capabilities: {state: {}}}]\n",
         "capabilities: {network: {allow: [a.example], unix_sockets: true}}\n",
         "capabilities: {peer_fetch: {allow: [a.example]}}\n",
         "capabilities: {filesystem: {read_only: [a], workdir_exec: true}}\n",
         "capabilities: {shell: {allow: [git]}}\n",
         "capabilities: {spawn: {allow: [other]}}\n",
-        "capabilities: {env: {allow: [LANG]}}\n",
         "capabilities: {resources: {cpu_seconds: 1}}\n",
         "capabilities: {plan: {submit: true}}\n",
         "capabilities: {containment: scoped}\n",
@@ -177,6 +174,17 @@ fn what_this_version_cannot_honour_parses_and_a_session_refuses_it_never_ignores
         assert!(!read(&with(block)).unwrap().0.unserved().is_empty(), "{block}");
     }
     insta::assert_snapshot!(shown(blocks.map(with)));
+}
+
+#[test]
+fn what_a_session_honours_can_run() {
+    let text = with(
+        "artifacts:\n  - {name: a, source: x.wasm, config: {b: 1}, capabilities: {network: {allow: []}, state: {}}}\n  - {name: b, version: \
+         '1', gateway: {endpoint: 'https://p.example', keyless: true}}\ncapabilities:\n  network: {allow: [a.example]}\n  filesystem: \
+         {scope: data, read_only: [data/a]}\n  env: {allow: [LANG]}\n  limits: {instances: 5}\n",
+    );
+    let (manifest, warnings) = read(&text).unwrap();
+    assert_eq!((manifest.unserved().len(), warnings), (0, vec![]));
 }
 
 #[test]
@@ -198,26 +206,6 @@ fn a_scope_that_could_lead_out_of_the_workdir_is_refused() {
         with(&format!("capabilities:\n  filesystem:\n    scope: {scope}\n"))
     });
     insta::assert_snapshot!(shown(texts));
-}
-
-#[test]
-fn artifacts_that_would_have_to_be_installed_are_all_named() {
-    let refusal = |text: &str| {
-        let (manifest, _) = read(&with(text)).unwrap();
-        let first = manifest.artifacts.iter().find(|artifact| matches!(artifact.reference, Reference::Installed(_)));
-        manifest.not_installed(first.unwrap()).diagnostic().to_string()
-    };
-    let texts = [
-        "artifacts:\n  - {name: a, version: 1.0.0}\n",
-        "artifacts:\n  - {name: a, source: x.wasm}\n  - {name: b, version: 1.0.0}\n  - {name: c, version: '2'}\n",
-    ];
-    insta::assert_snapshot!(texts.map(refusal).join("\n"));
-}
-
-#[test]
-fn an_error_in_the_manifest_is_told_before_an_artifact_that_is_not_installed() {
-    let text = with("artifacts:\n  - {name: a, version: 1.0.0}\ncapabilities:\n  limits: {instances: 0}\n");
-    assert_eq!(read(&text).unwrap_err().diagnostic().code().as_str(), "E-MAN-003");
 }
 
 #[test]

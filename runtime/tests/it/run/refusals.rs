@@ -30,7 +30,7 @@ fn a_manifest_that_cannot_be_used() {
         with_manifest("name: tester\nversion: 1.0.0\ninference: {transport: process, command: answer}\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  shell: {alow: [git]}\n"),
         with_manifest(
-            "name: tester\nversion: 1.0.0\ncapabilities:\n  spawn: {allow: [other]}\n  plan: {submit: true}\n",
+            "name: tester\nversion: 1.0.0\ncapabilities:\n  network: {unix_sockets: true}\n  spawn: {allow: [other]}\n",
         ),
         with_manifest("name: tester\nversion: 1.0.0\nartifacts:\n  - {name: share-file, source: ./tools/tool.wasm}\n"),
         with_manifest("name: tester\nversion: 1.0.0\ncapabilities:\n  filesystem: {scope: ../up}\n"),
@@ -46,7 +46,7 @@ fn a_manifest_that_cannot_be_used() {
     warning[W-SEC-019]: PROJECT/murmur.yaml:4:11: `capabilities.shell.alow` is not a known key and has no effect; did you mean `allow`? (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
     error[E-MAN-001]: PROJECT/murmur.yaml:4:10: `capabilities.shell.allow` is missing
       hint: add `allow:` with the bare names of programs, at least one
-    error[E-MAN-003]: PROJECT/murmur.yaml:4:3: `capabilities.spawn` is not supported by this version of mur
+    error[E-MAN-003]: PROJECT/murmur.yaml:4:13: `capabilities.network.unix_sockets` is not supported by this version of mur
       hint: remove it; what cannot be honoured is refused, not ignored
     error[E-CAP-013]: PROJECT/murmur.yaml:4:12: `share-file` is the name of a tool that the runtime provides
       hint: give the artifact another name
