@@ -157,7 +157,7 @@ fn host(findings: &mut Findings, home: &Path) {
     }
     for open in open {
         let text = format!("{} has mode {:04o}, and others could use it", open.path.display(), open.mode);
-        findings.wrong(&Diagnostic::new(Code::SecretFileMode, text).with_hint(format!(
+        findings.doubtful(&Diagnostic::new(Code::SecretFileMode, text).with_hint(format!(
             "chmod {:04o} {}",
             open.wanted,
             open.path.display()
