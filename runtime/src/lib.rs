@@ -12,6 +12,8 @@
 //! | `manifest` | `murmur.yaml`. Knows no other room |
 //! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
+//! | `hosts` | hosts and endpoints: what manifests grant and requests are judged by |
+//! | `secret` | texts that are not to be seen |
 //! | `home` | the murmur home and its modes |
 //! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `context` | clock, ids and directories that come in from outside |
@@ -25,6 +27,8 @@ pub mod context;
 pub mod diagnostic;
 pub mod guest;
 pub mod home;
+pub mod hosts;
 pub mod manifest;
 pub mod record;
+pub mod secret;
 pub mod session;

@@ -10,7 +10,7 @@ use super::print;
 use crate::config::{self, Settable, Target};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_OK};
-use crate::manifest::Secret;
+use crate::secret::Secret;
 
 /// The longest value that is read from stdin, in bytes.
 const VALUE_MAX: u64 = 64 * 1024;

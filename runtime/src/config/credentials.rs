@@ -6,7 +6,8 @@ use super::error::ConfigError;
 use super::{global_file, read};
 use crate::context::Context;
 use crate::diagnostic::Code;
-use crate::manifest::{CredentialName, ManifestError, Place, Secret, Warning};
+use crate::manifest::{CredentialName, ManifestError, Place, Warning};
+use crate::secret::Secret;
 
 /// Where providers' keys are looked up.
 ///

@@ -30,7 +30,9 @@ pub use error::ConfigError;
 pub use write::{Settable, Target, set};
 
 use crate::diagnostic::Code;
-use crate::manifest::{BaseUrl, Containment, Place, Secret, Warning};
+use crate::hosts::BaseUrl;
+use crate::manifest::{Containment, Place, Warning};
+use crate::secret::Secret;
 use read::File;
 
 /// The file's name, in the murmur home and in a project's `.murmur`.

@@ -11,7 +11,8 @@ use crate::diagnostic::Code;
 use crate::manifest::fields::{Fields, Reader};
 use crate::manifest::file::{self, BYTE_ORDER_MARK};
 use crate::manifest::yaml::{Node, Value};
-use crate::manifest::{Containment, CredentialName, ManifestError, Secret, Warning};
+use crate::manifest::{Containment, CredentialName, ManifestError, Warning};
+use crate::secret::Secret;
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use super::edit;
 use super::error::ConfigError;
 use crate::manifest::fields::Reader;
 use crate::manifest::file::{self, BYTE_ORDER_MARK};
-use crate::manifest::{CredentialName, MANIFEST_MAX_BYTES, ManifestError, Secret};
+use crate::manifest::{CredentialName, MANIFEST_MAX_BYTES, ManifestError};
+use crate::secret::Secret;
 
 /// The keys with a fixed name.
 const FIXED: [(&str, &str); 6] = [

@@ -6,11 +6,13 @@
 //! Nothing is made before the first request: no connection, no TLS.
 
 use super::error::WitnessError;
-use super::gateway::{AuthHeader, Credential, Gateway, Key, KeySource, Novelty, STAND_IN_AUTHORITY};
+use super::gateway::{Credential, Gateway, KeySource, Novelty, STAND_IN_AUTHORITY};
 use super::network::{Destination, Network};
 use super::replay::Kept;
 use super::store::Failure;
 use super::witness::{GatewayKey, KeyChange, Trigger, Witness};
+use crate::hosts::AuthHeader;
+use crate::secret::Secret;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt as _;
@@ -202,7 +204,7 @@ async fn send_through(
     options: RequestOptions,
     watch: &Onlooker,
 ) -> Result<Answer> {
-    let mut request = addressed(request, &gateway.endpoint.destination)?;
+    let mut request = addressed(request, &Destination::of_endpoint(&gateway.endpoint))?;
     let Credential::Key { header, source } = &gateway.credential else {
         return send(request, options).await;
     };
@@ -259,11 +261,14 @@ async fn send_through(
 ///
 /// # Errors
 /// Why there is none, as it is recorded.
-async fn read_key(header: &AuthHeader, source: &Arc<dyn KeySource>) -> std::result::Result<(Key, HeaderValue), String> {
+async fn read_key(
+    header: &AuthHeader,
+    source: &Arc<dyn KeySource>,
+) -> std::result::Result<(Secret, HeaderValue), String> {
     let source = Arc::clone(source);
     let key = spawn_blocking(move || source.key().map_err(|error| error.to_string())).await?;
     let key = key.ok_or("there is no key")?;
-    let value = header.value(&key).ok_or("the key is empty or has characters that no header may hold")?;
+    let value = header.value(key.expose()).ok_or("the key is empty or has characters that no header may hold")?;
     Ok((key, value))
 }
 

@@ -5,10 +5,10 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use super::environment::{EnvName, EnvPattern};
-use super::hosts::HostRule;
 use super::names::{BinaryName, CapsuleName, StoreName};
 use super::scope::{Scope, Subpath};
 use super::{Place, Surface};
+use crate::hosts::HostRule;
 
 /// The capsule's `capabilities`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

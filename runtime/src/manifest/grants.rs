@@ -9,11 +9,11 @@
 //! What a tool's or driver's block names beyond the capsule's own is not granted. All of it is pure.
 
 use super::capabilities::{ArtifactCapabilities, Capabilities, Placed};
-use super::hosts::HostRule;
 use super::names::{CapsuleName, StoreName};
 use super::scope::{Scope, Subpath};
 use super::{Artifact, Manifest, ManifestError, Place, Role, Warning};
 use crate::diagnostic::Code;
+use crate::hosts::HostRule;
 
 /// The part of the accessible workdir that a guest sees.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,14 +13,14 @@
 //! | `fields` | the fields of one mapping, each with its type or refused with its place |
 //! | `read` | the tree to a [`Manifest`] |
 //! | `agent`, `capabilities`, `gateway` | the types of its blocks |
-//! | `environment`, `hosts`, `json`, `names`, `scope`, `units` | the types of its values |
+//! | `environment`, `json`, `names`, `scope`, `units` | the types of its values |
 //! | `grants` | what each artifact may do |
 //! | `unserved` | what is declared and not honoured by this version |
 //! | `packed` | an artifact's own manifest, a [`Packed`] |
 //! | `component` | from a manifest to the components that it names |
 //! | `error`, `warning` | why a manifest cannot be used, and what is told of one that can |
 //!
-//! The room knows no other, save the codes of [`diagnostic`](crate::diagnostic). Fetching artifacts is not its matter.
+//! The room knows no other, save the codes of [`diagnostic`](crate::diagnostic) and [`hosts`](crate::hosts). Fetching artifacts is not its matter.
 
 mod agent;
 mod capabilities;
@@ -31,7 +31,6 @@ pub(crate) mod fields;
 pub(crate) mod file;
 mod gateway;
 mod grants;
-mod hosts;
 mod json;
 mod names;
 mod packed;
@@ -58,11 +57,8 @@ pub use capabilities::{
 pub use environment::{BACKSTOP, EnvName, EnvPattern, NoEnvName, NoEnvPattern};
 pub use error::{ManifestError, Place, SourceProblem, UnknownKey};
 pub use file::MANIFEST_MAX_BYTES;
-pub use gateway::{
-    BaseUrl, CredentialName, EndpointError, Gateway, GatewayEndpoint, GatewayKey, NoCredentialName, Secret,
-};
+pub use gateway::{CredentialName, Gateway, GatewayKey, NoCredentialName};
 pub use grants::{ArtifactGrants, Surface};
-pub use hosts::{Host, HostError, HostRule, Scheme};
 pub use json::{CONFIG_MAX_BYTES, JsonObject};
 pub use names::{
     ArtifactName, BinaryName, CapsuleName, EmptyVersion, NAME_MAX, NameError, NoBinaryName, StoreName, StoreNameError,
@@ -71,7 +67,7 @@ pub use names::{
 pub(crate) use packed::SKILL_FILE;
 pub use packed::{
     AuthProblem, Binding, CommitPolicy, EntryPath, EntryPathError, Execution, ExecutionMode, Hook, Kind, Packed,
-    PackedError, UpstreamAuth,
+    PackedError,
 };
 pub use schema::reference_page;
 pub use scope::{Scope, ScopeError, Subpath};

@@ -24,10 +24,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
+use crate::hosts::AuthHeader;
+
 pub use error::PackedError;
 pub use hook::{Binding, CommitPolicy, ExecutionMode, Hook};
 pub use path::{EntryPath, EntryPathError};
-pub use upstream::{AuthProblem, UpstreamAuth};
+pub use upstream::AuthProblem;
 
 use super::fields::{Fields, Reader, Text};
 use super::yaml::{Node, Position, Value};
@@ -93,7 +95,7 @@ pub struct Packed {
     /// The JSON Schema of a tool's input, an object.
     pub input_schema: Map<String, Json>,
     /// How requests to its provider carry the key. A block that cannot be used matters only to who uses it.
-    pub upstream_auth: Option<Result<UpstreamAuth, AuthProblem>>,
+    pub upstream_auth: Option<Result<AuthHeader, AuthProblem>>,
     /// When it is called, for a hook.
     pub hook: Option<Hook>,
 }

@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use super::capabilities::Placed;
 use super::fields::{Fields, Reader, Text};
 use super::grants::{Outside, resolve};
-use super::hosts::HostRule;
 use super::unserved::Feature;
 use super::yaml::{Node, Value};
 use super::{Artifact, Capabilities, CapsuleName, Manifest, ManifestError, Reading, Role, Transport, schema};
 use crate::diagnostic::Code;
+use crate::hosts::HostRule;
 
 pub(super) fn manifest(path: &Path, text: &str) -> Reading {
     let mut reader = Reader::new(path, text);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::environment::HostEnvironment;
 use crate::config::{Credential, CredentialOrigin, Credentials};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::guest::{self, AuthHeader, Endpoint, Key, KeyError, KeyOrigin, KeySource};
-use crate::manifest::{Artifact, CredentialName, Gateway, GatewayKey, Packed, Secret};
+use crate::guest::{self, KeyError, KeyOrigin, KeySource};
+use crate::hosts::AuthHeader;
+use crate::manifest::{Artifact, CredentialName, Gateway, GatewayKey, Packed};
+use crate::secret::Secret;
 
 /// A gateway that is ready to be given, and what is reported of it.
 #[derive(Clone)]
@@ -26,9 +28,6 @@ pub(crate) fn plan(
     credentials: &Credentials,
     environment: &HostEnvironment,
 ) -> Result<(GatewayPlan, Option<Diagnostic>), Diagnostic> {
-    let endpoint: Endpoint = gateway.endpoint.to_string().parse().map_err(|error| {
-        Diagnostic::new(Code::ManifestValue, format!("{}: `gateway.endpoint` cannot be used: {error}", gateway.place))
-    })?;
     let mut warning = None;
     let source: Option<Source> = match &gateway.key {
         GatewayKey::Keyless => None,
@@ -47,8 +46,11 @@ pub(crate) fn plan(
             (word, guest::Credential::Key { header, source: Arc::new(source) })
         }
     };
-    let host = endpoint.host().to_string();
-    Ok((GatewayPlan { gateway: guest::Gateway::new(endpoint, credential), host, credential_source }, warning))
+    let host = gateway.endpoint.host.to_string();
+    Ok((
+        GatewayPlan { gateway: guest::Gateway::new(gateway.endpoint.clone(), credential), host, credential_source },
+        warning,
+    ))
 }
 
 /// The header that the artifact's own manifest names for the key.
@@ -63,8 +65,7 @@ fn auth_header(artifact: &Artifact, gateway: &Gateway, packed: Option<&Packed>) 
     match declared {
         None => Err(refused("its own manifest has no `upstream_auth`".to_owned())),
         Some(Err(problem)) => Err(refused(format!("its own manifest cannot be used for it: {problem}"))),
-        Some(Ok(auth)) => AuthHeader::new(auth.header().as_str(), &auth.template())
-            .map_err(|error| refused(format!("its `upstream_auth` cannot be used: {error}"))),
+        Some(Ok(auth)) => Ok(auth.clone()),
     }
 }
 
@@ -90,7 +91,13 @@ struct Source {
 
 enum Place {
     Manifest(Secret),
-    Host { name: CredentialName, credentials: Credentials, environment: HostEnvironment },
+    Host(Box<Host>),
+}
+
+struct Host {
+    name: CredentialName,
+    credentials: Credentials,
+    environment: HostEnvironment,
 }
 
 impl Source {
@@ -105,8 +112,8 @@ impl Source {
         credentials: &Credentials,
         environment: &HostEnvironment,
     ) -> Self {
-        let place =
-            Place::Host { name: name.clone(), credentials: credentials.clone(), environment: environment.clone() };
+        let host = Host { name: name.clone(), credentials: credentials.clone(), environment: environment.clone() };
+        let place = Place::Host(Box::new(host));
         let word = origin.as_str();
         Self { origin: KeyOrigin { source: word.into(), credential: Some(name.to_string()) }, word, place }
     }
@@ -117,12 +124,12 @@ impl KeySource for Source {
         &self.origin
     }
 
-    fn key(&self) -> Result<Option<Key>, KeyError> {
+    fn key(&self) -> Result<Option<Secret>, KeyError> {
         match &self.place {
-            Place::Manifest(secret) => Ok(Some(Key::new(secret.expose().to_owned()))),
-            Place::Host { name, credentials, environment } => {
-                let found = lookup(credentials, environment, name)?;
-                Ok(found.map(|found| Key::new(found.value.expose().to_owned())))
+            Place::Manifest(secret) => Ok(Some(secret.clone())),
+            Place::Host(host) => {
+                let found = lookup(&host.credentials, &host.environment, &host.name)?;
+                Ok(found.map(|found| found.value))
             }
         }
     }

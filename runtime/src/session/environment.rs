@@ -2,7 +2,7 @@
 //!
 //! Which of them a guest does see is `capabilities.env.allow`'s to say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
@@ -55,13 +55,14 @@ impl HostEnvironment {
     }
 }
 
-fn variables(path: &PathBuf) -> Result<Vec<(String, String)>, Diagnostic> {
+fn variables(path: &Path) -> Result<Vec<(String, String)>, Diagnostic> {
     let text = crate::manifest::file::read_as_is(path).map_err(|error| error.diagnostic())?.text;
     dotenvy::from_read_iter(text.as_bytes()).collect::<Result<_, _>>().map_err(|error| {
         // The parser's message quotes the line, and a line may hold a secret.
-        let what = match error {
-            dotenvy::Error::LineParse(_, column) => format!("a line cannot be read, from its byte {column} on"),
-            _ => "it cannot be read as lines of NAME=VALUE".to_owned(),
+        let what = if let dotenvy::Error::LineParse(_, column) = error {
+            format!("a line cannot be read, from its byte {column} on")
+        } else {
+            "it cannot be read as lines of NAME=VALUE".to_owned()
         };
         Diagnostic::new(Code::Io, format!("{}: {what}", path.display()))
             .with_hint("write one NAME=VALUE a line, or pass --no-env-file")

@@ -12,9 +12,9 @@ use super::plan::Plan;
 use super::staging::{io_failure, make_directory};
 use crate::artifact::LOCK_FILE;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::guest::{Access, Grants, Limits, Network, NetworkRule, ProtectedPaths, Workspace};
+use crate::guest::{Access, Grants, Limits, Network, ProtectedPaths, Workspace};
 use crate::home::state_store;
-use crate::manifest::{ArtifactGrants, HostRule, StoreName, Surface};
+use crate::manifest::{ArtifactGrants, StoreName, Surface};
 
 /// The settings of an artifact, as its guest reads them.
 const CONFIG_VARIABLE: &str = "MURMUR_ARTIFACT_CONFIG";
@@ -68,7 +68,7 @@ impl<'p> Granting<'p> {
             workspace: self.workspace(&granted.scope)?,
             state: granted.state.as_ref().map(|store| self.state(store)).transpose()?,
             environment: self.environment.clone(),
-            network: network(&granted.network)?,
+            network: Network { allow: granted.network.clone() },
             gateway: None,
             limits: self.limits(),
         })
@@ -117,15 +117,6 @@ impl<'p> Granting<'p> {
 fn open(directory: &Path, protected: &Arc<ProtectedPaths>) -> Result<Workspace, Diagnostic> {
     Workspace::open(directory, Access::ReadWrite, Arc::clone(protected))
         .map_err(|error| Diagnostic::new(Code::Io, error.to_string()))
-}
-
-fn network(rules: &[HostRule]) -> Result<Network, Diagnostic> {
-    let rule = |rule: &HostRule| {
-        rule.to_string().parse::<NetworkRule>().map_err(|error| {
-            Diagnostic::new(Code::NetworkRule, format!("the host `{rule}` cannot be granted: {error}"))
-        })
-    };
-    Ok(Network { allow: rules.iter().map(rule).collect::<Result<_, _>>()? })
 }
 
 /// The parts of the workdir that a plan's guests see, each once.

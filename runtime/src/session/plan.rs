@@ -354,10 +354,12 @@ impl Found {
             Origin::Installed(id) => id,
         };
         let stores = ProjectArtifacts::of_user(home, limit);
-        let resolved = stores.resolve_capsule(id).map_err(|error| match error {
-            ArtifactError::NotInstalled { .. } => Diagnostic::new(Code::ArtifactNotInstalled, error.to_string())
-                .with_hint(format!("run `mur install --global {id}`, or publish it on this machine")),
-            error => error.diagnostic(),
+        let resolved = stores.resolve_capsule(id).map_err(|error| {
+            if let ArtifactError::NotInstalled { .. } = error {
+                return Diagnostic::new(Code::ArtifactNotInstalled, error.to_string())
+                    .with_hint(format!("run `mur install --global {id}`, or publish it on this machine"));
+            }
+            error.diagnostic()
         })?;
         let text = String::from_utf8(resolved.manifest.clone())
             .map_err(|_| Diagnostic::new(Code::ManifestSyntax, format!("the manifest of {id} is not UTF-8")))?;

@@ -107,7 +107,7 @@ fn exactly_the_pairs_with_a_meaning_are_allowed() {
 fn the_key_stands_once_in_the_value_of_an_allowed_header() {
     let auth = |block: &str| packed(&format!("runtime: driver\nupstream_auth: {block}\n")).upstream_auth.unwrap();
     let good = auth("{header: X-Api-Key, value: \"k {key}\"}").unwrap();
-    assert_eq!(good.header().as_str(), "x-api-key");
+    assert_eq!(good.name().as_str(), "x-api-key");
     assert_eq!(good.value("s").unwrap(), "k s");
     assert_eq!(good.value("a\nb"), None);
     let refusals = [
@@ -123,11 +123,11 @@ fn the_key_stands_once_in_the_value_of_an_allowed_header() {
     ];
     let shown = refusals.map(|block| auth(block).unwrap_err().to_string());
     insta::assert_snapshot!(shown.join("\n"), @r"
-    murmur.yaml:4:25: `upstream_auth.header` may not be `host`
-    murmur.yaml:4:25: `upstream_auth.header` is no name of a header
+    murmur.yaml:4:25: `upstream_auth.header` says where a request goes or how it is read, and carries no key: `Host`
+    murmur.yaml:4:25: `upstream_auth.header` is no header's name: `a b`
     murmur.yaml:4:35: `upstream_auth.value` must hold `{key}` exactly once
     murmur.yaml:4:35: `upstream_auth.value` must hold `{key}` exactly once
-    murmur.yaml:4:35: `upstream_auth.value` holds what no header can
+    murmur.yaml:4:35: `upstream_auth.value` holds characters that no header may
     murmur.yaml:4:16: `upstream_auth.value` is missing
     murmur.yaml:4:25: `upstream_auth.header` must be a text, found `1`, a number
     murmur.yaml:4:50: `upstream_auth.more` is not a known key

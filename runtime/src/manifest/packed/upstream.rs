@@ -4,55 +4,7 @@ use super::super::fields::{Reader, Text};
 use super::super::yaml::{Node, Value};
 use super::super::{ManifestError, Place};
 use crate::diagnostic::{Code, Diagnostic};
-
-/// What stands for the key in a header's value.
-const KEY: &str = "{key}";
-
-/// Headers that are the connection's own, or say more than who asks.
-const REFUSED: [&str; 15] = [
-    "host",
-    "origin",
-    "referer",
-    "cookie",
-    "connection",
-    "content-length",
-    "content-type",
-    "content-encoding",
-    "expect",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "proxy-connection",
-];
-
-/// The header that carries a provider's key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpstreamAuth {
-    header: http::HeaderName,
-    before: String,
-    after: String,
-}
-
-impl UpstreamAuth {
-    /// The header's name.
-    pub fn header(&self) -> &http::HeaderName {
-        &self.header
-    }
-
-    /// The header's value, with `{key}` where the key goes.
-    pub fn template(&self) -> String {
-        format!("{}{KEY}{}", self.before, self.after)
-    }
-
-    /// The header's value with `key` in it. `None` where the key holds what no header can.
-    pub fn value(&self, key: &str) -> Option<http::HeaderValue> {
-        let mut value = http::HeaderValue::from_str(&format!("{}{key}{}", self.before, self.after)).ok()?;
-        value.set_sensitive(true);
-        Some(value)
-    }
-}
+use crate::hosts::{AuthHeader, HeaderError};
 
 /// Why an `upstream_auth` block cannot be used, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +24,7 @@ impl AuthProblem {
     }
 }
 
-pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Result<UpstreamAuth, AuthProblem> {
+pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Result<AuthHeader, AuthProblem> {
     let problem = |node: &Node, reason: String| AuthProblem { place: reader.place(node.at), reason };
     let Value::Map(entries) = &node.value else {
         return Err(problem(node, format!("`upstream_auth` must be a mapping, found {}", node.value.kind())));
@@ -90,21 +42,11 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Result<UpstreamAuth, Aut
     }
     let absent = |key: &str| problem(node, format!("`upstream_auth.{key}` is missing"));
     let Text { text: name, node: at, .. } = header.ok_or_else(|| absent("header"))?;
-    let header: http::HeaderName =
-        name.parse().map_err(|_| problem(at, "`upstream_auth.header` is no name of a header".to_owned()))?;
-    if REFUSED.contains(&header.as_str()) {
-        return Err(problem(at, format!("`upstream_auth.header` may not be `{header}`")));
-    }
-    let Text { text: value, node: at, .. } = value.ok_or_else(|| absent("value"))?;
-    let once = value.split_once(KEY).filter(|(_, after)| !after.contains(KEY));
-    let Some((before, after)) = once else {
-        return Err(problem(at, format!("`upstream_auth.value` must hold `{KEY}` exactly once")));
-    };
-    let auth = UpstreamAuth { header, before: before.to_owned(), after: after.to_owned() };
-    match auth.value("key") {
-        Some(_) => Ok(auth),
-        None => Err(problem(at, "`upstream_auth.value` holds what no header can".to_owned())),
-    }
+    let Text { text: value, node: value_at, .. } = value.ok_or_else(|| absent("value"))?;
+    AuthHeader::new(name, value).map_err(|error| match error {
+        HeaderError::Name | HeaderError::Forbidden => problem(at, format!("`upstream_auth.header` {error}: `{name}`")),
+        HeaderError::Template | HeaderError::Value => problem(value_at, format!("`upstream_auth.value` {error}")),
+    })
 }
 
 fn of_error(reader: &Reader<'_>, node: &Node, error: &ManifestError) -> AuthProblem {

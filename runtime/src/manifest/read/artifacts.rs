@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::super::fields::{Fields, Reader, Text};
-use super::super::gateway::{CredentialName, Gateway, GatewayKey, Secret};
+use super::super::gateway::{CredentialName, Gateway, GatewayKey};
 use super::super::json::{self, JsonError, JsonObject};
 use super::super::schema;
 use super::super::unserved::Feature;
@@ -15,6 +15,7 @@ use super::super::{
 };
 use super::roles;
 use crate::diagnostic::Code;
+use crate::secret::Secret;
 
 impl Reader<'_> {
     pub(super) fn artifacts(

@@ -3,12 +3,12 @@
 use super::super::capabilities::{Capabilities, Containment, Limits, Placed, Resources};
 use super::super::environment::EnvName;
 use super::super::fields::{Fields, Reader, Text};
-use super::super::hosts::HostRule;
 use super::super::schema::{self, Mapping};
 use super::super::unserved::Feature;
 use super::super::{AfterTask, Lifecycle, ManifestError, Scope, ScopeError, Shell, Subpath};
 use super::is_empty;
 use crate::diagnostic::Code;
+use crate::hosts::HostRule;
 
 /// What holds for every list that guests' environment is filled from.
 const GATEWAY: &str = "remove it; a provider's key belongs into an artifact's `gateway`, where no guest sees it";

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::super::hosts::HostRule;
 use super::super::schema::{Inside, Mapping, ROOT};
 use super::super::{Manifest, Reading, Surface};
+use crate::hosts::HostRule;
 
 fn reading(text: &str) -> Reading {
     Manifest::parse(Path::new("murmur.yaml"), text)

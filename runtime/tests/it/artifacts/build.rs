@@ -92,7 +92,7 @@ fn what_cannot_be_packed_is_refused_and_nothing_is_written() {
       hint: name the executable in `requires_files`
     error[E-BLD-004]: ROOT/retired/murmur.yaml:4:1: `inference_auth` is no longer read
       hint: rename the block to `upstream_auth`
-    error[E-MAN-003]: ROOT/auth/murmur.yaml:4:25: `upstream_auth.header` may not be `host`
+    error[E-MAN-003]: ROOT/auth/murmur.yaml:4:25: `upstream_auth.header` says where a request goes or how it is read, and carries no key: `host`
       hint: for example `upstream_auth: {header: authorization, value: "Bearer {key}"}`
     error[E-MAN-003]: `tool@../1` has a version that cannot be part of a file's name
       hint: write a version without slashes and spaces, and no `.` in front, for example 1.0.0

@@ -5,9 +5,10 @@ use crate::servers::{Server, status};
 use axum::body::Body;
 use axum::http::Response;
 use mur_runtime::guest::{
-    AuthHeader, Credential, Gateway, Grants, GuestError, Key, KeyError, KeyOrigin, KeySource, Network, ToolInput,
-    Witness,
+    Credential, Gateway, Grants, GuestError, KeyError, KeyOrigin, KeySource, Network, ToolInput, Witness,
 };
+use mur_runtime::hosts::AuthHeader;
+use mur_runtime::secret::Secret;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -22,10 +23,10 @@ impl KeySource for Keys {
         &self.origin
     }
 
-    fn key(&self) -> Result<Option<Key>, KeyError> {
+    fn key(&self) -> Result<Option<Secret>, KeyError> {
         let mut left = self.left.lock().unwrap();
         let next = if left.len() > 1 { left.pop_front().unwrap() } else { left[0] };
-        Ok(next?.map(|key| Key::new(key.to_owned())))
+        Ok(next?.map(|key| Secret::new(key.to_owned())))
     }
 }
 

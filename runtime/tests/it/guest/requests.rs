@@ -4,13 +4,14 @@ use super::scene::{Log, courier};
 use crate::servers::{Afterwards, Server, raw, status};
 use axum::body::Body;
 use axum::http::Response;
-use mur_runtime::guest::{Grants, GuestError, Limit, Network, NetworkRule, Status, ToolInput, ToolResult, Witness};
+use mur_runtime::guest::{Grants, GuestError, Limit, Network, Status, ToolInput, ToolResult, Witness};
+use mur_runtime::hosts::HostRule;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A guest that may reach these hosts.
 fn reaching(rules: &[&str]) -> Grants {
-    let allow = rules.iter().map(|rule| rule.parse::<NetworkRule>().unwrap()).collect();
+    let allow = rules.iter().map(|rule| rule.parse::<HostRule>().unwrap()).collect();
     Grants { network: Network { allow }, ..Grants::default() }
 }
 

@@ -1,8 +1,18 @@
-//! Hosts: the entries of `network.allow`, and where a gateway leads.
+//! Hosts, and what is allowed of them: the words in which manifests grant them, and in which guests' requests are judged.
+//!
+//! A host is a name or an address. Names are compared as names: exactly, whatever their case, without wildcards and without
+//! looking them up. Addresses are compared as addresses. What is neither for certain, such as `0x7f.1`, which some resolvers
+//! take for an address, is no host here.
+
+mod auth;
+mod endpoint;
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
+
+pub use auth::{AuthHeader, HeaderError};
+pub use endpoint::{BaseUrl, Endpoint, EndpointError};
 
 /// A scheme of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +44,14 @@ impl Scheme {
     }
 }
 
+impl FromStr for Scheme {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        Self::ALL.into_iter().find(|scheme| text.eq_ignore_ascii_case(scheme.as_str())).ok_or(HostError::Scheme)
+    }
+}
+
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
@@ -47,7 +65,7 @@ pub enum Host {
     Name(String),
     /// An IPv4 address.
     V4(Ipv4Addr),
-    /// An IPv6 address.
+    /// An IPv6 address. One that stands for an IPv4 address is that address instead.
     V6(Ipv6Addr),
 }
 
@@ -157,10 +175,7 @@ impl FromStr for HostRule {
     fn from_str(text: &str) -> Result<Self, HostError> {
         let (scheme, rest) = match text.split_once("://") {
             None => (None, text),
-            Some((word, rest)) => {
-                let known = Scheme::ALL.into_iter().find(|scheme| word.eq_ignore_ascii_case(scheme.as_str()));
-                (Some(known.ok_or(HostError::Scheme)?), rest)
-            }
+            Some((word, rest)) => (Some(word.parse()?), rest),
         };
         if rest.contains(['/', '?', '#', '\\']) {
             return Err(HostError::Path);
@@ -171,7 +186,7 @@ impl FromStr for HostRule {
 }
 
 /// `host` or `host:port`.
-pub(super) fn authority(text: &str) -> Result<(Host, Option<u16>), HostError> {
+pub(crate) fn authority(text: &str) -> Result<(Host, Option<u16>), HostError> {
     if text.contains('@') {
         return Err(HostError::UserInfo);
     }
@@ -180,13 +195,17 @@ pub(super) fn authority(text: &str) -> Result<(Host, Option<u16>), HostError> {
     }
     if let Some(bracketed) = text.strip_prefix('[') {
         let (address, rest) = bracketed.split_once(']').ok_or(HostError::V6)?;
-        let address = address.parse().map_err(|_| HostError::V6)?;
+        let address: Ipv6Addr = address.parse().map_err(|_| HostError::V6)?;
+        let host = match address.to_canonical() {
+            IpAddr::V4(address) => Host::V4(address),
+            IpAddr::V6(address) => Host::V6(address),
+        };
         let port = match rest.strip_prefix(':') {
             Some(digits) => Some(port(digits)?),
             None if rest.is_empty() => None,
             None => return Err(HostError::V6),
         };
-        return Ok((Host::V6(address), port));
+        return Ok((host, port));
     }
     let (host, port) = match text.split_once(':') {
         None => (text, None),
@@ -247,6 +266,7 @@ mod tests {
             ("10.0.0.7:80", "10.0.0.7:80"),
             ("[2001:DB8::1]", "[2001:db8::1]"),
             ("https://[::1]:443", "https://[::1]:443"),
+            ("[::ffff:127.0.0.1]", "127.0.0.1"),
             ("under_score.internal", "under_score.internal"),
             ("xn--bcher-kva.example", "xn--bcher-kva.example"),
         ];
