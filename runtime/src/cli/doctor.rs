@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
 use crate::guest::Engine;
 use crate::home::too_open;
+use crate::manifest::{Reference, Role};
 use crate::session::environment::EnvFile;
 use crate::session::ids::SessionId;
 use crate::session::paths::MANIFEST_FILE;
@@ -126,18 +127,24 @@ fn components(findings: &mut Findings, plan: &Plan, engine: &Engine) {
     findings.block("Artifacts");
     for (index, artifact) in plan.manifest.artifacts.iter().enumerate() {
         let name = format!("{}@{}", artifact.name, artifact.reference.shown_version());
-        let provided = plan.artifacts.iter().find(|provided| provided.index == index);
-        let Some(provided) = provided else {
+        if !plan.is_found(index) {
             findings.missing(&format!("{name} — missing, or not usable here"));
             continue;
-        };
+        }
         let kind = match artifact.reference {
-            crate::manifest::Reference::Local(_) => "local source",
-            crate::manifest::Reference::Installed(_) => "platform-independent",
+            Reference::Local(_) => "local source",
+            Reference::Installed(_) => "platform-independent",
         };
-        match provided.bytes.code().and_then(|code| engine.tool(&code)) {
-            Ok(_) => findings.right(&format!("{name} {kind}")),
-            Err(error) => findings.wrong(&load_failure(&error)),
+        let provided = plan.artifacts.iter().find(|provided| provided.index == index);
+        match (artifact.role, provided) {
+            (Role::Tool | Role::Driver, Some(provided)) => {
+                match provided.bytes.code().and_then(|code| engine.tool(&code)) {
+                    Ok(_) => findings.right(&format!("{name} {kind}")),
+                    Err(error) => findings.wrong(&load_failure(&error)),
+                }
+            }
+            // There is nothing to load, or nothing yet that would load it.
+            (_, _) => findings.right(&format!("{name} {kind} ({})", artifact.role)),
         }
     }
 }

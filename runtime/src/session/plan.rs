@@ -15,7 +15,8 @@ use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest;
 use crate::manifest::{
-    Artifact, ArtifactGrants, Containment, Manifest, ManifestError, Packed, Reference, Role, Source, Warning,
+    Artifact, ArtifactGrants, Containment, Manifest, ManifestError, Packed, Reference, Role, SKILL_FILE, Source,
+    Warning,
 };
 
 /// The strongest containment that this version can put native programs under.
@@ -166,6 +167,21 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Whether one of the manifest's artifacts was found, whatever its kind.
+    pub(crate) fn is_found(&self, index: usize) -> bool {
+        let artifact = &self.manifest.artifacts[index];
+        match &artifact.reference {
+            Reference::Installed(_) => self.resolved.iter().any(|resolved| *resolved.id.name() == artifact.name),
+            Reference::Local(source) if artifact.role == Role::Skill => self.skill_text(source).is_file(),
+            Reference::Local(_) => self.artifacts.iter().any(|provided| provided.index == index),
+        }
+    }
+
+    /// Where the text of a skill stands that is taken from a path.
+    fn skill_text(&self, source: &Source) -> PathBuf {
+        self.manifest.directory().join(&source.path).join(SKILL_FILE)
+    }
+
     /// What one of the manifest's artifacts may use.
     pub fn grants_of(&self, artifact: &Artifact) -> ArtifactGrants {
         self.manifest.grants_of(artifact)
@@ -235,6 +251,13 @@ impl Plan {
             return;
         }
         if artifact.role == Role::Skill {
+            let text = self.skill_text(source);
+            if !text.is_file() {
+                let what =
+                    format!("{}: `{}` is a skill, and {} is not there", artifact.place, artifact.name, text.display());
+                self.refusals
+                    .push(Diagnostic::new(Code::NotFound, what).with_hint("a skill is a directory with skill.md"));
+            }
             return;
         }
         match self.manifest.payload(source) {
@@ -299,6 +322,10 @@ impl Plan {
                 gateway: None,
             }),
             Payload::Native { .. } => {
+                match self.manifest.native_tool(declared) {
+                    Ok(warnings) => self.warnings.extend(warnings.iter().map(Warning::diagnostic)),
+                    Err(error) => self.refusals.push(error.diagnostic()),
+                }
                 let text = format!(
                     "{}: `{}` is a native program, and this version of mur runs none",
                     declared.place, declared.name
@@ -306,8 +333,19 @@ impl Plan {
                 let hint = "use a tool that is a component; what cannot be contained is refused";
                 self.refusals.push(Diagnostic::new(Code::ManifestValue, text).with_hint(hint));
             }
-            // Only agents have them, and those are refused by their role.
-            Payload::Skill { .. } | Payload::Manifest => {}
+            Payload::Skill { .. } | Payload::Manifest => {
+                let kind = &artifact.packed.kind;
+                // A skill that is declared as one is an agent's, and refused by its role.
+                if declared.role != Role::Skill {
+                    let (place, name) = (&declared.place, &declared.name);
+                    let text = format!(
+                        "{place}: `{name}` is declared as a {}, and {} is a {kind}",
+                        declared.role, artifact.id
+                    );
+                    let hint = format!("write `runtime: {kind}`, or name another artifact");
+                    self.refusals.push(Diagnostic::new(Code::ManifestValue, text).with_hint(hint));
+                }
+            }
         }
         self.resolved.push(artifact);
     }

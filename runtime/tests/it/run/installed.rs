@@ -132,3 +132,21 @@ fn a_capsule_is_told_of_its_artifacts_and_can_add_none() {
     }
     insta::assert_snapshot!(shown);
 }
+
+#[test]
+fn a_native_tool_with_a_gateway_and_a_skill_in_a_tools_place_are_refused() {
+    let project = Project::new().with_file(
+        "murmur.yaml",
+        "name: caller\nversion: 0.1.0\nartifacts:\n  - name: probe\n    version: 1.0.0\n    config: {a: 1}\n    \
+         gateway: {endpoint: 'http://localhost:1', keyless: true}\n  - {name: advice, version: 0.1.0}\n  \
+         - {name: local, runtime: skill, source: ./nowhere}\n",
+    );
+    let archive = project.built_script("1.0.0");
+    project.run(["publish", archive.to_str().unwrap()]).expect(0);
+    let skill = project.author("advice", &[("SKILL.md", "Be brief.\n")]);
+    let directory = project.author("made", &[("note", "")]);
+    project.run_in(&directory, &["build", "--skill", "advice", skill.to_str().unwrap()]).expect(0);
+    project.run_in(&directory, &["publish", "advice-0.1.0.mur.zip"]).expect(0);
+    let ended = project.run(["run", "--explain-scope", "--json"]).expect(0);
+    insta::assert_snapshot!(project.redacted(&ended.stderr));
+}
