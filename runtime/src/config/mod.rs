@@ -6,7 +6,7 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | `schema` | which keys there are |
+//! | `schema`, `reference` | which keys there are, and the page made of them |
 //! | `read` | one file to its fields |
 //! | `credentials` | providers' keys, looked up anew each time |
 //! | `edit` | changing one value of a file and nothing else in it |
@@ -19,6 +19,7 @@ mod credentials;
 mod edit;
 mod error;
 mod read;
+mod reference;
 mod schema;
 mod write;
 
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 pub use credentials::{Credential, CredentialOrigin, Credentials};
 pub use error::ConfigError;
+pub use reference::reference_page;
 pub use write::{Settable, Target, set};
 
 use crate::diagnostic::Code;

@@ -13,6 +13,7 @@ pub(crate) use capabilities::{
     ARTIFACT_CAPABILITIES, CAPABILITIES, FILESYSTEM, LIMITS, NETWORK_ALLOW, RESOURCES, SHELL,
 };
 pub use reference::reference_page;
+pub(crate) use reference::{Names, page};
 pub(crate) use root::{ARTIFACT, GATEWAY, ROOT};
 
 /// One mapping and its known keys.

@@ -8,10 +8,26 @@ const HEAD: &str = include_str!("reference.md");
 
 /// The reference page of the manifest, `docs/manifest.md`, in Markdown.
 pub fn reference_page() -> String {
-    let mut out = HEAD.to_owned();
+    page(HEAD, &ROOT, Names { root: "The manifest", code: "E-MAN-003" })
+}
+
+/// What a page calls things.
+pub(crate) struct Names {
+    /// The title of the table of the outermost keys.
+    pub(crate) root: &'static str,
+    /// The code of a wrong value, where a key has none of its own.
+    pub(crate) code: &'static str,
+}
+
+/// A page of everything that files of one kind may hold, in Markdown, below what stands at its top.
+pub(crate) fn page(head: &str, root: &'static Mapping, names: Names) -> String {
+    let mut out = head.to_owned();
     let mut seen: Vec<&str> = Vec::new();
     let mut later: Vec<(String, &str)> = Vec::new();
-    section(&ROOT, &mut out, &mut seen, &mut later);
+    section(root, &names, &mut out, &mut seen, &mut later);
+    if later.is_empty() {
+        return out;
+    }
     out.push_str(
         "\n## Keys of later versions\n\nThey are warned about and have no effect.\n\n| key | since |\n|---|---|\n",
     );
@@ -23,6 +39,7 @@ pub fn reference_page() -> String {
 
 fn section(
     mapping: &'static Mapping,
+    names: &Names,
     out: &mut String,
     seen: &mut Vec<&'static str>,
     later: &mut Vec<(String, &'static str)>,
@@ -31,14 +48,14 @@ fn section(
         return;
     }
     seen.push(mapping.path);
-    let title = if mapping.path.is_empty() { "The manifest".to_owned() } else { format!("`{}`", mapping.path) };
+    let title = if mapping.path.is_empty() { names.root.to_owned() } else { format!("`{}`", mapping.path) };
     line(out, format_args!("\n## {title}\n"));
     if !mapping.about.is_empty() {
         line(out, format_args!("{}\n", mapping.about));
     }
     line(out, format_args!("| key | value | without it | meaning | a wrong value |\n|---|---|---|---|---|"));
     for key in mapping.keys.iter().filter(|key| key.standing == Standing::Read) {
-        let code = if key.code.is_empty() { "E-MAN-003" } else { key.code };
+        let code = if key.code.is_empty() { names.code } else { key.code };
         let Key { name, kind, default, meaning, .. } = key;
         line(out, format_args!("| `{name}` | {kind} | {default} | {meaning} | {code} |"));
     }
@@ -54,7 +71,7 @@ fn section(
     for key in mapping.keys {
         match key.inside {
             Inside::Plain => {}
-            Inside::One(inner) | Inside::Each(inner) => section(inner, out, seen, later),
+            Inside::One(inner) | Inside::Each(inner) => section(inner, names, out, seen, later),
         }
     }
 }
