@@ -271,18 +271,28 @@ fn check_mode(mode: u32, kind: Kind) -> Result<(), &'static str> {
 }
 
 /// Refuses a list of absurd length before anything is made of it. Every place at which the end of such a list could be
-/// read is looked at, for which of them counts is the zip reader's matter.
+/// read is looked at, for which of them counts is the zip reader's matter. A file in the archive may hold what looks like such
+/// an end, so what says of itself what cannot be is none.
 fn refuse_many(bytes: &[u8]) -> Result<(), String> {
     const END: [u8; 4] = *b"PK\x05\x06";
+    const LENGTH: usize = 22;
     /// An end record, with the longest comment.
-    const LONGEST: usize = 22 + 0xffff;
-    let tail = &bytes[bytes.len().saturating_sub(LONGEST)..];
-    let ends = tail.windows(END.len() + 8).filter(|window| window.starts_with(&END));
-    // 0xffff stands for a number that is written elsewhere.
-    match ends.map(|end| usize::from(u16::from_le_bytes([end[10], end[11]]))).find(|count| *count > ENTRIES_MAX) {
-        Some(count) => Err(too_many(count)),
-        None => Ok(()),
+    const LONGEST: usize = LENGTH + 0xffff;
+    let first = bytes.len().saturating_sub(LONGEST);
+    let tail = &bytes[first..];
+    for (at, end) in tail.windows(LENGTH).enumerate().filter(|(_, end)| end.starts_with(&END)) {
+        let short = |at: usize| u16::from_le_bytes([end[at], end[at + 1]]);
+        let long = |at: usize| u32::from_le_bytes([end[at], end[at + 1], end[at + 2], end[at + 3]]);
+        // The largest numbers stand for ones that are written elsewhere.
+        let elsewhere = long(12) == u32::MAX || long(16) == u32::MAX;
+        let whole = [short(4), short(6)].iter().all(|disk| matches!(*disk, 0 | u16::MAX));
+        let fits = elsewhere || u64::from(long(12)) + u64::from(long(16)) <= (first + at) as u64;
+        let count = usize::from(short(10));
+        if whole && fits && count > ENTRIES_MAX {
+            return Err(too_many(count));
+        }
     }
+    Ok(())
 }
 
 fn too_many(count: usize) -> String {

@@ -193,8 +193,9 @@ mod tests {
         ) {
             let text = lines.join("\n");
             if let Ok(edited) = model(&text, &value) {
-                // Everything of the old text is there still, in its order, but for the one value, which may go on below.
-                let kept = |line: &&str| !line.contains("model:") && *line != "    text";
+                // Everything of the old text is there still, in its order, but for the one value, which may go on below,
+                // over empty lines too.
+                let kept = |line: &&str| !line.contains("model:") && *line != "    text" && !line.is_empty();
                 let mut left = edited.lines();
                 for line in text.lines().filter(kept) {
                     prop_assert!(left.any(|found| found == line), "{edited}");
