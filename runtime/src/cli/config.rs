@@ -53,7 +53,11 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
     let target = if args.global { Target::Global } else { Target::Project };
     let key = Settable::parse(&args.key, target).map_err(|error| error.diagnostic())?;
     let path: PathBuf = match target {
-        Target::Project => config::project_file(&context.here),
+        Target::Project => {
+            let path = config::project_file(&context.here);
+            config::refuse_links(&key, &path).map_err(|error| error.diagnostic())?;
+            path
+        }
         Target::Global => {
             let home = context.home().map_err(|error| {
                 Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 pub use credentials::{Credential, CredentialOrigin, Credentials};
 pub use error::ConfigError;
-pub use write::{Settable, Target, set};
+pub use write::{Settable, Target, refuse_links, set};
 
 use crate::diagnostic::Code;
 use crate::manifest::{BaseUrl, Containment, Place, Secret, Warning};

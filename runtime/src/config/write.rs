@@ -129,6 +129,24 @@ pub fn set(key: &Settable, value: &Secret, path: &Path) -> Result<(), ConfigErro
     replace(&place, edited.as_bytes()).map_err(written)
 }
 
+/// Refuses a project's file, at `path`, that is kept elsewhere. A project may be somebody else's, cloned with every link that
+/// they put into it, and such a link must not choose which file of the user is changed.
+///
+/// # Errors
+/// The file or its directory is a link.
+pub fn refuse_links(key: &Settable, path: &Path) -> Result<(), ConfigError> {
+    for place in path.parent().into_iter().chain([path]) {
+        if fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(ConfigError::NotEditable {
+                path: place.to_owned(),
+                reason: "it is a symbolic link, and a project's configuration is not written through one",
+                by_hand: format!("`{}:` below `{}:`", key.leaf, key.section),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Puts `bytes` into the place of the file at `path`, for its owner alone.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));

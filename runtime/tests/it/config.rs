@@ -70,3 +70,24 @@ fn what_cannot_be_set_is_refused_and_nothing_is_written() {
         project.run(args).expect(2);
     }
 }
+
+#[test]
+fn a_projects_value_is_not_written_through_a_link() {
+    for link in [".murmur", ".murmur/config.yaml"] {
+        let project = Project::new();
+        let elsewhere = project.beside("elsewhere");
+        fs::create_dir_all(&elsewhere).unwrap();
+        fs::write(elsewhere.join("config.yaml"), "mine: 1\n").unwrap();
+        fs::create_dir_all(project.path(link).parent().unwrap()).unwrap();
+        let to = if link == ".murmur" { elsewhere.clone() } else { elsewhere.join("config.yaml") };
+        std::os::unix::fs::symlink(to, project.path(link)).unwrap();
+        let said = project.run(["config", "set", "registry.default", "local"]).expect(1);
+        let stderr = project.redacted(&said.stderr).replace(link, "LINK");
+        assert_eq!(
+            stderr,
+            "error[E-CFG-003]: PROJECT/LINK is not changed: it is a symbolic link, and a project's configuration is not \
+             written through one\n  hint: write it by hand: `default:` below `registry:`\n"
+        );
+        assert_eq!(fs::read_to_string(elsewhere.join("config.yaml")).unwrap(), "mine: 1\n");
+    }
+}
