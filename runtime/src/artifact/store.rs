@@ -266,8 +266,9 @@ impl Store {
     fn listed(&self, id: ArtifactId, limit: Limit) -> Result<Option<Listed>, ArtifactError> {
         let payloads = self.payloads(&id)?;
         let Some(first) = payloads.first().copied() else { return Ok(None) };
-        let recorded = file::read_if_there(&self.files(&id, first).metadata, SIDECAR_MAX)?;
-        let metadata = match recorded.and_then(|text| Metadata::of_text(&text)) {
+        let recorded = file::read_if_there(&self.files(&id, first).metadata, SIDECAR_MAX);
+        // A file that cannot be read is as good as lost.
+        let metadata = match recorded.ok().flatten().and_then(|text| Metadata::of_text(&text)) {
             Some(metadata) => metadata,
             // What the archive says is what was lost.
             None => match self.find(&id, first, limit)? {
