@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mur_seal::escape;
 
-use super::print;
+use super::{complain, print};
 use crate::config::{self, Settable, Target};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_OK};
@@ -67,6 +67,10 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
     };
     let value = if args.value == "-" { from_stdin()? } else { args.value.clone() };
     config::set(&key, &Secret::new(value), &path).map_err(|error| error.diagnostic())?;
+    if let Some(instead) = key.without_effect() {
+        let text = format!("`{key}` has no effect in this version of mur");
+        complain(&Diagnostic::new(Code::UnknownManifestKey, text).with_hint(instead));
+    }
     print(&format!("{key} is set in {}\n", escape(&path.to_string_lossy())));
     Ok(EXIT_OK)
 }

@@ -67,6 +67,15 @@ impl Settable {
         }
     }
 
+    /// Why setting it changes nothing that this version does, where that is so.
+    pub fn without_effect(&self) -> Option<&'static str> {
+        match (self.section, self.leaf.as_str()) {
+            ("inference", _) => Some("an agent's model is the one in its murmur.yaml"),
+            ("registry", "index_url") => Some("what is searched are the stores and `registry.sources`"),
+            _ => None,
+        }
+    }
+
     fn is_secret(&self) -> bool {
         self.section == CREDENTIALS || self.leaf == "api_key"
     }

@@ -91,3 +91,18 @@ fn a_projects_value_is_not_written_through_a_link() {
         assert_eq!(fs::read_to_string(elsewhere.join("config.yaml")).unwrap(), "mine: 1\n");
     }
 }
+
+#[test]
+fn whoever_sets_what_nothing_reads_is_told() {
+    let project = Project::new();
+    let said = ["registry.index_url", "inference.model", "registry.default"].map(|key| {
+        let said = project.run(["config", "set", key, "x"]).expect(0);
+        said.stderr
+    });
+    insta::assert_snapshot!(said.concat(), @r"
+    warning[W-SEC-019]: `registry.index_url` has no effect in this version of mur (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
+      hint: what is searched are the stores and `registry.sources`
+    warning[W-SEC-019]: `inference.model` has no effect in this version of mur (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
+      hint: an agent's model is the one in its murmur.yaml
+    ");
+}
