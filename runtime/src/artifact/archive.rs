@@ -122,6 +122,7 @@ impl Archive {
         let config = Config { archive_offset: ArchiveOffset::Known(0) };
         refuse_many(&bytes).map_err(refused)?;
         let mut zip = ZipArchive::with_config(config, Cursor::new(bytes.clone())).map_err(broken)?;
+        refuse_rest(&bytes, zip.central_directory_start(), zip.comment().len()).map_err(refused)?;
         if zip.len() > ENTRIES_MAX {
             return Err(refused(too_many(zip.len())));
         }
@@ -293,6 +294,23 @@ fn refuse_many(bytes: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Refuses whatever stands behind the list of entries, save the one record that ends it and its comment. A reader that looks
+/// for the end elsewhere would find another archive there.
+fn refuse_rest(bytes: &[u8], list: u64, comment: usize) -> Result<(), String> {
+    const RECORD: usize = 22;
+    let end = bytes.len().checked_sub(RECORD.saturating_add(comment));
+    let record = end.and_then(|end| bytes.get(end..)).filter(|record| record.starts_with(b"PK\x05\x06"));
+    let (Some(end), Some(&[a, b, c, d])) = (end, record.and_then(|record| record.get(12..16))) else {
+        return Err("something stands behind its end".to_owned());
+    };
+    let size = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if list.saturating_add(size) == end as u64 {
+        Ok(())
+    } else {
+        Err("something stands between its list of entries and its end".to_owned())
+    }
 }
 
 fn too_many(count: usize) -> String {

@@ -63,6 +63,12 @@ pub enum ArtifactError {
         /// Which.
         path: PathBuf,
     },
+    /// A link stands where a project's artifacts are kept.
+    #[error("{} is a symbolic link, and nothing is installed through one", .path.display())]
+    StoreLink {
+        /// Which.
+        path: PathBuf,
+    },
     /// A required file does not exist.
     #[error("`requires_files` names `{path}`, and {} does not exist", .file.display())]
     RequiredFile {
@@ -285,6 +291,7 @@ impl ArtifactError {
             Self::TooLarge { .. } => with(Code::Io, &format!("{} raises the limit, in bytes", super::Limit::VARIABLE)),
             Self::BadLimit { .. } => with(Code::Io, "set it to a number of bytes, or unset it"),
             Self::Link { .. } => with(Code::RequiredPath, "name the file itself"),
+            Self::StoreLink { .. } => with(Code::Io, "remove the link; what a project needs is installed again"),
             Self::RequiredFile { .. } => with(Code::Io, "make the file, or leave it out of `requires_files`"),
             Self::NoManifest { .. } => with(Code::NotFound, "name the directory of the artifact's murmur.yaml"),
             Self::BadHash { .. } => with(Code::ArtifactHash, "correct or remove the file"),

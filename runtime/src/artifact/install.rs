@@ -214,6 +214,7 @@ impl Installer {
     /// Adds what was installed to the lock as it is now: another installation may have changed it meanwhile.
     fn pin(&self, pins: &[Pin]) -> Result<(), ArtifactError> {
         let (Some(path), Payloads::Host, [_, ..]) = (&self.lock, self.payloads, pins) else { return Ok(()) };
+        self.target.refuse_links(None)?;
         file::make_directory(self.target.root(), 0o755)?;
         let _held = file::lock(&self.target.root().join(".lock"))?;
         let mut lock = self.load_lock()?;
@@ -231,7 +232,9 @@ pub fn refuse_reserved(id: &ArtifactId) -> Result<(), ArtifactError> {
     if id.is_reserved() { Err(ArtifactError::Reserved { id: id.clone() }) } else { Ok(()) }
 }
 
-/// The directory of the project that `here` is in: the nearest one with a `murmur.yaml`, going up.
+/// The directory of the project that `here` is in: the nearest one with a `murmur.yaml`, going up. One that cannot be read
+/// is a project's all the same: to go on to the project above would be to work on another one.
 pub fn project_directory(here: &Path) -> Option<PathBuf> {
-    here.ancestors().find(|directory| directory.join("murmur.yaml").is_file()).map(Path::to_owned)
+    let holds = |directory: &&Path| directory.join("murmur.yaml").symlink_metadata().is_ok();
+    here.ancestors().find(holds).map(Path::to_owned)
 }

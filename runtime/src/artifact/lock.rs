@@ -179,7 +179,14 @@ impl Lock {
     /// # Errors
     /// It cannot be read, or is no lock of this version.
     pub fn load(path: &Path) -> Result<Option<Self>, ArtifactError> {
-        let Some(bytes) = file::read_if_there(path, LOCK_MAX_BYTES)? else { return Ok(None) };
+        let Some(bytes) = file::read_if_there(path, LOCK_MAX_BYTES)? else {
+            // A link to nothing is no absence: no lock would ever be made there, and nothing ever pinned.
+            if std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+                let reason = "it is a symbolic link that leads nowhere".to_owned();
+                return Err(LockError::Shape { path: path.to_owned(), line: 1, column: 1, reason }.into());
+            }
+            return Ok(None);
+        };
         Ok(Some(Self::parse(path, &bytes)?))
     }
 

@@ -187,6 +187,7 @@ impl Store {
         let hash = format!("{}\n", package.sha256());
         let files = self.files(id, platform);
 
+        self.refuse_links(Some(id))?;
         if let Some(home) = &self.home {
             file::make_directory(home, 0o700)?;
         }
@@ -210,6 +211,27 @@ impl Store {
         put(&files.hash, hash.as_bytes())?;
         put(&files.archive, package.bytes())?;
         Ok(Written::Anew)
+    }
+
+    /// Refuses a project's store that leads elsewhere. A project may be somebody else's, cloned with every link that they
+    /// put into it; one of these must not make an installation write into another project, or into the user's store.
+    ///
+    /// # Errors
+    /// [`ArtifactError::StoreLink`]: one of the directories that an artifact is filed in is a link.
+    pub(super) fn refuse_links(&self, id: Option<&ArtifactId>) -> Result<(), ArtifactError> {
+        match self.scope {
+            Scope::Project => {}
+            Scope::Global | Scope::Directory => return Ok(()),
+        }
+        let above = self.root.parent().map(Path::to_owned);
+        let below = id.map(|id| [self.root.join(id.name().as_str()), self.directory_of(id)]);
+        let directories = above.into_iter().chain([self.root.clone()]).chain(below.into_iter().flatten());
+        for path in directories {
+            if std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
+                return Err(ArtifactError::StoreLink { path });
+            }
+        }
+        Ok(())
     }
 
     /// Whether the version is there, for this platform or in another shape: a version has either one portable payload, or
@@ -244,8 +266,9 @@ impl Store {
     fn listed(&self, id: ArtifactId, limit: Limit) -> Result<Option<Listed>, ArtifactError> {
         let payloads = self.payloads(&id)?;
         let Some(first) = payloads.first().copied() else { return Ok(None) };
-        let recorded = file::read_if_there(&self.files(&id, first).metadata, SIDECAR_MAX)?;
-        let metadata = match recorded.and_then(|text| Metadata::of_text(&text)) {
+        let recorded = file::read_if_there(&self.files(&id, first).metadata, SIDECAR_MAX);
+        // A file that cannot be read is as good as lost.
+        let metadata = match recorded.ok().flatten().and_then(|text| Metadata::of_text(&text)) {
             Some(metadata) => metadata,
             // What the archive says is what was lost.
             None => match self.find(&id, first, limit)? {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mur_seal::escape;
 
-use super::print;
+use super::{complain, print};
 use crate::config::{self, Settable, Target};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_OK};
@@ -53,7 +53,11 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
     let target = if args.global { Target::Global } else { Target::Project };
     let key = Settable::parse(&args.key, target).map_err(|error| error.diagnostic())?;
     let path: PathBuf = match target {
-        Target::Project => config::project_file(&context.here),
+        Target::Project => {
+            let path = config::project_file(&context.here);
+            config::refuse_links(&key, &path).map_err(|error| error.diagnostic())?;
+            path
+        }
         Target::Global => {
             let home = context.home().map_err(|error| {
                 Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
@@ -63,6 +67,10 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
     };
     let value = if args.value == "-" { from_stdin()? } else { args.value.clone() };
     config::set(&key, &Secret::new(value), &path).map_err(|error| error.diagnostic())?;
+    if let Some(instead) = key.without_effect() {
+        let text = format!("`{key}` has no effect in this version of mur");
+        complain(&Diagnostic::new(Code::UnknownManifestKey, text).with_hint(instead));
+    }
     print(&format!("{key} is set in {}\n", escape(&path.to_string_lossy())));
     Ok(EXIT_OK)
 }

@@ -13,7 +13,7 @@ use crate::artifact::install::{Copies, Done, Installer, Outcome, Payloads, proje
 use crate::artifact::{ARCHIVE_SUFFIX, ArtifactError, ArtifactId, LOCK_FILE, Limit, Platform, Store};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
-use crate::manifest::{Manifest, Reference};
+use crate::manifest::{Manifest, Reference, RegistrySettings};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
@@ -44,8 +44,8 @@ enum Wanted {
 
 pub(crate) fn run(args: &InstallArgs, context: &Context) -> Result<u8, Diagnostic> {
     let project = project_directory(&context.here);
-    let wanted = wanted(args, project.as_deref(), context)?;
-    let installer = installer(args, project.as_deref(), context)?;
+    let (wanted, registry) = wanted(args, project.as_deref(), context)?;
+    let installer = installer(args, project.as_deref(), &registry, context)?;
     match wanted {
         Wanted::File(path) => {
             let id = installer.install_file(&path, None).map_err(|error| error.diagnostic())?;
@@ -62,7 +62,12 @@ pub(crate) fn run(args: &InstallArgs, context: &Context) -> Result<u8, Diagnosti
     }
 }
 
-fn installer(args: &InstallArgs, project: Option<&Path>, context: &Context) -> Result<Installer, Diagnostic> {
+fn installer(
+    args: &InstallArgs,
+    project: Option<&Path>,
+    registry: &RegistrySettings,
+    context: &Context,
+) -> Result<Installer, Diagnostic> {
     let home = home(context)?;
     let (target, lock) = match (args.global, project) {
         (true, _) => (Store::global(&home), None),
@@ -73,7 +78,7 @@ fn installer(args: &InstallArgs, project: Option<&Path>, context: &Context) -> R
     let stores = if args.global { Vec::new() } else { vec![Store::global(&home)] };
     Ok(Installer {
         target,
-        sources: sources(args.registry.as_deref(), stores, context)?,
+        sources: sources(args.registry.as_deref(), registry, stores, context)?,
         lock,
         host: Platform::host(),
         payloads: if args.all_platforms { Payloads::Every } else { Payloads::Host },
@@ -83,13 +88,19 @@ fn installer(args: &InstallArgs, project: Option<&Path>, context: &Context) -> R
     })
 }
 
-fn wanted(args: &InstallArgs, project: Option<&Path>, context: &Context) -> Result<Wanted, Diagnostic> {
+/// What is to be installed, and where the project's manifest says that it comes from.
+fn wanted(
+    args: &InstallArgs,
+    project: Option<&Path>,
+    context: &Context,
+) -> Result<(Wanted, RegistrySettings), Diagnostic> {
     let Some(reference) = &args.reference else {
         let project = project.ok_or_else(|| {
             let text = format!("there is no murmur.yaml in {} or above it", context.here.display());
             Diagnostic::new(Code::NotFound, text).with_hint("run it in a project, or name an artifact as name@version")
         })?;
-        return declared(&project.join("murmur.yaml")).map(Wanted::Named);
+        let manifest = manifest(project)?;
+        return Ok((Wanted::Named(declared(&manifest)?), manifest.registry));
     };
     if reference.starts_with("github:") {
         let what = format!("installing `{reference}`");
@@ -97,19 +108,26 @@ fn wanted(args: &InstallArgs, project: Option<&Path>, context: &Context) -> Resu
         return Err(ArtifactError::Unsupported { what, hint }.diagnostic());
     }
     if reference.ends_with(ARCHIVE_SUFFIX) {
-        return Ok(Wanted::File(context.here.join(reference)));
+        return Ok((Wanted::File(context.here.join(reference)), RegistrySettings::default()));
     }
-    match reference.parse() {
-        Ok(id) => Ok(Wanted::Named(vec![id])),
-        Err(reason) => Err(ArtifactError::Id { text: reference.clone(), reason }.diagnostic()),
-    }
+    let id = reference.parse();
+    let id = id.map_err(|reason| ArtifactError::Id { text: reference.clone(), reason }.diagnostic())?;
+    // What is said where it comes from counts more than what a project's manifest says.
+    let registry = match project {
+        Some(project) if !args.global && args.registry.is_none() => manifest(project)?.registry,
+        Some(_) | None => RegistrySettings::default(),
+    };
+    Ok((Wanted::Named(vec![id]), registry))
+}
+
+fn manifest(project: &Path) -> Result<Manifest, Diagnostic> {
+    let reading = Manifest::load(&project.join("murmur.yaml"));
+    reading.warnings.iter().for_each(|warning| complain(&warning.diagnostic()));
+    reading.outcome.map_err(|error| error.diagnostic())
 }
 
 /// The artifacts that a manifest names, without those that it takes from a path.
-fn declared(manifest: &Path) -> Result<Vec<ArtifactId>, Diagnostic> {
-    let reading = Manifest::load(manifest);
-    reading.warnings.iter().for_each(|warning| complain(&warning.diagnostic()));
-    let manifest = reading.outcome.map_err(|error| error.diagnostic())?;
+fn declared(manifest: &Manifest) -> Result<Vec<ArtifactId>, Diagnostic> {
     let ids = manifest.artifacts.iter().filter_map(|artifact| match &artifact.reference {
         Reference::Installed(version) => Some(ArtifactId::of(&artifact.name, version)),
         Reference::Local(_) => None,

@@ -13,6 +13,7 @@ use crate::artifact::source::Candidate;
 use crate::artifact::{Limit, Store};
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, EXIT_FAILED, EXIT_OK};
+use crate::manifest::RegistrySettings;
 
 /// Characters that are shown of a description.
 const DESCRIPTION_WIDTH: usize = 72;
@@ -49,7 +50,8 @@ struct Row<'c> {
 pub(crate) fn run(args: &SearchArgs, context: &Context) -> Result<u8, Diagnostic> {
     let limit = Limit::of_process().map_err(|error| error.diagnostic())?;
     let (mut found, problems) =
-        sources(args.registry.as_deref(), stores(context)?, context)?.search(&args.query, limit);
+        sources(args.registry.as_deref(), &RegistrySettings::default(), stores(context)?, context)?
+            .search(&args.query, limit);
     for problem in &problems {
         complain(&problem.diagnostic());
     }

@@ -3,17 +3,24 @@
 use std::path::Path;
 
 use super::{complain, home};
-use crate::artifact::source::Source;
+use crate::artifact::source::{HttpSource, Source};
 use crate::artifact::{Sources, Store};
 use crate::config::{Config, Registry, Source as Configured, SourceKind};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::manifest::{RegistryChoice, RegistrySettings};
 
 /// The word for this machine's own store.
 const LOCAL: &str = "local";
 
-/// The sources of a command: the one that `--registry` names, or else these stores and then what is configured.
-pub(super) fn sources(registry: Option<&str>, stores: Vec<Store>, context: &Context) -> Result<Sources, Diagnostic> {
+/// The sources of a command: the one that `--registry` names, or else these stores and then those that the project's
+/// manifest leads to, or what is configured.
+pub(super) fn sources(
+    registry: Option<&str>,
+    project: &RegistrySettings,
+    stores: Vec<Store>,
+    context: &Context,
+) -> Result<Sources, Diagnostic> {
     let home = home(context)?;
     let Registry { default, sources, .. } = load(&home, context)?.registry;
     let called = |name: &str| sources.iter().find(|source| source.name == name);
@@ -23,13 +30,25 @@ pub(super) fn sources(registry: Option<&str>, stores: Vec<Store>, context: &Cont
             None => vec![Source::named(registry, &context.here, &home).map_err(|error| error.diagnostic())?],
         },
         (None, default) => {
-            let configured: Vec<&Configured> = match default {
-                None => sources.iter().collect(),
-                Some(LOCAL) => Vec::new(),
-                Some(default) => vec![called(default).ok_or_else(|| absent(default))?],
+            let configured: Vec<&Configured> = match (project.default, default) {
+                (Some(RegistryChoice::Local), _) => Vec::new(),
+                (Some(RegistryChoice::Remote), None | Some(LOCAL)) | (None, None) => sources.iter().collect(),
+                (None, Some(LOCAL)) => Vec::new(),
+                (Some(RegistryChoice::Remote) | None, Some(default)) => {
+                    vec![called(default).ok_or_else(|| absent(default))?]
+                }
             };
-            let configured = configured.into_iter().map(|source| usable(source, &home, context));
-            stores.into_iter().map(|store| Ok(Source::Store(store))).chain(configured).collect::<Result<_, _>>()?
+            let further: Vec<Source> = match (project.default, &project.remote_url) {
+                (Some(RegistryChoice::Remote) | None, Some(url)) => {
+                    let registry = HttpSource::new(url).map_err(|error| error.diagnostic())?;
+                    vec![Source::Http(registry)]
+                }
+                (Some(RegistryChoice::Local), _) | (_, None) => {
+                    let configured = configured.into_iter().map(|source| usable(source, &home, context));
+                    configured.collect::<Result<_, _>>()?
+                }
+            };
+            stores.into_iter().map(Source::Store).chain(further).collect()
         }
     };
     Ok(Sources::new(sources))

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub use credentials::{Credential, CredentialOrigin, Credentials};
 pub use error::ConfigError;
 pub use reference::reference_page;
-pub use write::{Settable, Target, set};
+pub use write::{Settable, Target, refuse_links, set};
 
 use crate::diagnostic::Code;
 use crate::hosts::BaseUrl;

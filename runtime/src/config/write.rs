@@ -68,6 +68,15 @@ impl Settable {
         }
     }
 
+    /// Why setting it changes nothing that this version does, where that is so.
+    pub fn without_effect(&self) -> Option<&'static str> {
+        match (self.section, self.leaf.as_str()) {
+            ("inference", _) => Some("an agent's model is the one in its murmur.yaml"),
+            ("registry", "index_url") => Some("what is searched are the stores and `registry.sources`"),
+            _ => None,
+        }
+    }
+
     fn is_secret(&self) -> bool {
         self.section == CREDENTIALS || self.leaf == "api_key"
     }
@@ -128,6 +137,24 @@ pub fn set(key: &Settable, value: &Secret, path: &Path) -> Result<(), ConfigErro
     // Where the file is kept elsewhere behind a link, the link stays.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     replace(&place, edited.as_bytes()).map_err(written)
+}
+
+/// Refuses a project's file, at `path`, that is kept elsewhere. A project may be somebody else's, cloned with every link that
+/// they put into it, and such a link must not choose which file of the user is changed.
+///
+/// # Errors
+/// The file or its directory is a link.
+pub fn refuse_links(key: &Settable, path: &Path) -> Result<(), ConfigError> {
+    for place in path.parent().into_iter().chain([path]) {
+        if fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(ConfigError::NotEditable {
+                path: place.to_owned(),
+                reason: "it is a symbolic link, and a project's configuration is not written through one",
+                by_hand: format!("`{}:` below `{}:`", key.leaf, key.section),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Puts `bytes` into the place of the file at `path`, for its owner alone.

@@ -70,3 +70,39 @@ fn what_cannot_be_set_is_refused_and_nothing_is_written() {
         project.run(args).expect(2);
     }
 }
+
+#[test]
+fn a_projects_value_is_not_written_through_a_link() {
+    for link in [".murmur", ".murmur/config.yaml"] {
+        let project = Project::new();
+        let elsewhere = project.beside("elsewhere");
+        fs::create_dir_all(&elsewhere).unwrap();
+        fs::write(elsewhere.join("config.yaml"), "mine: 1\n").unwrap();
+        fs::create_dir_all(project.path(link).parent().unwrap()).unwrap();
+        let to = if link == ".murmur" { elsewhere.clone() } else { elsewhere.join("config.yaml") };
+        std::os::unix::fs::symlink(to, project.path(link)).unwrap();
+        let said = project.run(["config", "set", "registry.default", "local"]).expect(1);
+        let stderr = project.redacted(&said.stderr).replace(link, "LINK");
+        assert_eq!(
+            stderr,
+            "error[E-CFG-003]: PROJECT/LINK is not changed: it is a symbolic link, and a project's configuration is not \
+             written through one\n  hint: write it by hand: `default:` below `registry:`\n"
+        );
+        assert_eq!(fs::read_to_string(elsewhere.join("config.yaml")).unwrap(), "mine: 1\n");
+    }
+}
+
+#[test]
+fn whoever_sets_what_nothing_reads_is_told() {
+    let project = Project::new();
+    let said = ["registry.index_url", "inference.model", "registry.default"].map(|key| {
+        let said = project.run(["config", "set", key, "x"]).expect(0);
+        said.stderr
+    });
+    insta::assert_snapshot!(said.concat(), @r"
+    warning[W-SEC-019]: `registry.index_url` has no effect in this version of mur (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
+      hint: what is searched are the stores and `registry.sources`
+    warning[W-SEC-019]: `inference.model` has no effect in this version of mur (https://docs.murmur.nexus/reference/diagnostics/#w-sec-019)
+      hint: an agent's model is the one in its murmur.yaml
+    ");
+}

@@ -230,6 +230,29 @@ fn bytes_that_are_not_those_of_their_checksum_are_refused() {
     insta::assert_snapshot!(archive.read(&archive.entries()[0]).unwrap_err(), @"a.mur.zip: entry `file`: it cannot be decompressed: Invalid checksum");
 }
 
+#[test]
+fn nothing_stands_behind_an_archive() {
+    assert!(open(sample()).is_ok());
+    let twice = [sample(), sample()].concat();
+    insta::assert_snapshot!(refusal(twice), @r"
+    error[E-BLD-003]: a.mur.zip: something stands between its list of entries and its end
+      hint: make the archive with `mur build`
+    ");
+    let more = [sample(), b"more".to_vec()].concat();
+    insta::assert_snapshot!(refusal(more), @r"
+    error[E-BLD-003]: a.mur.zip: something stands behind its end
+      hint: make the archive with `mur build`
+    ");
+    // A comment is a part of an archive, as long as it says that it is.
+    let mut commented = sample();
+    let length = commented.len() - 2;
+    commented[length] = 4;
+    commented.extend(b"more");
+    assert!(open(commented.clone()).is_ok());
+    commented.push(b'!');
+    assert!(open(commented).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -20,7 +20,7 @@ struct AnyLock {
 
 /// The version, whatever is written there.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`lock_version` is no whole number")]
 enum Number {
     Whole(u64),
     Text(String),
@@ -126,8 +126,11 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, (Location, Str
         let at = error.location().unwrap_or(Location::UNKNOWN);
         let error = error.without_snippet();
         let text = error.to_string();
-        // The place stands before the message already.
-        let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        // The place stands before the message already, and what a programmer could do about it is no user's concern.
+        let reason = [" at line ", ", set DuplicateKeyPolicy", "; use from_str"]
+            .iter()
+            .fold(text.as_str(), |reason, behind| reason.split(behind).next().unwrap_or(reason))
+            .to_owned();
         (at, reason)
     })
 }

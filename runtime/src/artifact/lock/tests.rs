@@ -218,6 +218,27 @@ fn a_new_lock_takes_no_other_ones_place() {
     assert!(sample().create(&directory.path().join("absent").join(LOCK_FILE)).is_err());
 }
 
+#[test]
+fn a_lock_that_is_a_link_to_nowhere_is_not_taken_for_absent() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(LOCK_FILE);
+    assert!(Lock::load(&path).unwrap().is_none());
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    let said = Lock::load(&path).unwrap_err().to_string();
+    assert_eq!(said, format!("{}:1:1: it is a symbolic link that leads nowhere", path.display()));
+}
+
+#[test]
+fn a_refusal_does_not_speak_of_the_parser() {
+    let said = ["lock_version: 2.5", "lock_version: 2\nlock_version: 2", "lock_version: 2\n---\nlock_version: 2"]
+        .map(|text| parse(text).unwrap_err().to_string());
+    insta::assert_snapshot!(said.join("\n"), @r"
+    murmur.lock:1:15: `lock_version` is no whole number
+    murmur.lock:2:1: duplicate mapping key: lock_version
+    murmur.lock:3:1: multiple YAML documents detected
+    ");
+}
+
 fn pins() -> impl Strategy<Value = Vec<(ArtifactId, Pinned)>> {
     let platform = prop::sample::select(vec![None, Some(Platform::LinuxX86_64), Some(Platform::DarwinAarch64)]);
     let pin = ("[a-c]", "[1-3]", platform, "[xyz]").prop_map(|(name, version, platform, bytes)| {

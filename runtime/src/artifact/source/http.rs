@@ -63,7 +63,7 @@ impl HttpSource {
     /// [`ArtifactError::Registry`]: it is no `http` or `https` URL of a place, without user, query or fragment.
     pub fn new(url: &str) -> Result<Self, ArtifactError> {
         let base = Base::parse(url)
-            .map_err(|reason| ArtifactError::Registry { text: url.to_owned(), reason: reason.to_owned() })?;
+            .map_err(|reason| ArtifactError::Registry { text: without_secrets(url), reason: reason.to_owned() })?;
         let agent = patience(SILENCE).build().new_agent();
         Ok(Self { base, agent, index: OnceLock::new() })
     }
@@ -200,6 +200,15 @@ impl Base {
     }
 }
 
+/// What of a URL can be shown: a user's name, a password, a query and a fragment may be secrets.
+fn without_secrets(url: &str) -> String {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    match place.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or_default()),
+        None => place.to_owned(),
+    }
+}
+
 /// A path as a URL holds it.
 fn encoded(path: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/');
@@ -232,6 +241,18 @@ mod tests {
         it has a query
         it has a fragment
         it is no URL
+        ");
+    }
+
+    #[test]
+    fn what_is_refused_is_named_without_its_secrets() {
+        let said = ["http://u:hunter2@a/b", "https://a/b?token=hunter2", "https://a#hunter2", "ftp://u:a@hunter2@a"]
+            .map(|url| HttpSource::new(url).unwrap_err().to_string());
+        insta::assert_snapshot!(said.join("\n"), @r"
+        `http://a/b` is no registry: it holds a user name
+        `https://a/b` is no registry: it has a query
+        `https://a` is no registry: it has a fragment
+        `ftp://a` is no registry: its scheme is neither http nor https
         ");
     }
 

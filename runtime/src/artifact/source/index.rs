@@ -66,12 +66,14 @@ pub struct Asset {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Raw {
     artifacts: Vec<RawEntry>,
 }
 
 /// Only the schema, so that another one is told as that.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct AnySchema {
     schema_version: Option<serde_json::Value>,
 }

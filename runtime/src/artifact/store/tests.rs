@@ -226,3 +226,18 @@ fn a_list_is_by_name_and_version_and_goes_on_without_metadata() {
     probe@1.0.0 native [DarwinAarch64, LinuxX86_64]
     ");
 }
+
+#[test]
+fn an_artifact_is_listed_by_its_archive_where_its_metadata_cannot_be_read() {
+    let (_directory, store) = store();
+    store.write(&skill("1.0.0", "Notes."), None, Existing::Refuse).unwrap();
+    let whole = store.list(LIMIT).unwrap().0;
+    let metadata = store.files(&id("notes@1.0.0"), None).metadata;
+    for put in [|path: &Path| fs::create_dir(path).unwrap(), |path: &Path| fs::write(path, "{").unwrap()] {
+        let _ = fs::remove_file(&metadata);
+        put(&metadata);
+        let (listed, problems) = store.list(LIMIT).unwrap();
+        assert_eq!((&listed, problems.len()), (&whole, 0));
+        let _ = fs::remove_dir(&metadata);
+    }
+}

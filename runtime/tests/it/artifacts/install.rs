@@ -279,3 +279,37 @@ fn two_installations_at_once_both_succeed() {
     assert_eq!(project.lock().matches("resolved_version").count(), 4, "{}", project.lock());
     assert_eq!(project.installed().len(), 4);
 }
+
+/// What a cloned project can bring along must not decide where an installation writes.
+#[test]
+fn a_link_in_a_projects_store_is_not_written_through() {
+    for link in [".murmur", ".murmur/artifacts", ".murmur/artifacts/counter", ".murmur/artifacts/counter/1.0.0"] {
+        let project = Project::new().declaring(&["counter@1.0.0"]);
+        let archive = project.built_tool("counter", "1.0.0", "payload");
+        flat(&project, std::slice::from_ref(&archive));
+        let elsewhere = project.beside("elsewhere");
+        fs::create_dir_all(&elsewhere).unwrap();
+        fs::create_dir_all(project.path(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, project.path(link)).unwrap();
+
+        let link = project.path(link);
+        let said = project.run(["install", "--registry", "../flat"]).expect(1);
+        let refused = format!("{} is a symbolic link, and nothing is installed through one\n", link.display());
+        assert!(said.stderr.contains(&refused), "{}", said.stderr);
+        let said = project.run(["install", archive.to_str().unwrap()]).expect(1);
+        assert!(said.stderr.contains(&refused), "{}", said.stderr);
+        assert_eq!(tree(&elsewhere), Vec::<String>::new());
+        assert!(!project.path("murmur.lock").exists());
+    }
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_not_passed_over_for_the_one_above() {
+    let project = Project::new().declaring(&["counter@1.0.0"]);
+    let below = project.path("below");
+    fs::create_dir_all(&below).unwrap();
+    std::os::unix::fs::symlink("nowhere", below.join("murmur.yaml")).unwrap();
+    let said = project.run_in(&below, &["install"]).expect(1);
+    assert!(said.stderr.contains("below/murmur.yaml"), "{}", said.stderr);
+    assert!(!project.path(".murmur").exists() && !project.path("murmur.lock").exists());
+}

@@ -260,3 +260,35 @@ fn an_answer_that_is_too_large_or_breaks_off_is_refused() {
     assert!(said.stderr.starts_with("error[E-REG-006]"), "{said:?}");
     assert!(said.stderr.contains("the answer broke off"), "{said:?}");
 }
+
+#[test]
+fn a_projects_manifest_says_where_its_artifacts_come_from() {
+    let project = Project::new().declaring(&["counter@1.0.0"]);
+    let (named, configured) = (Registry::start(), Registry::start());
+    let archive = project.built_tool("counter", "1.0.0", "payload");
+    named.serve("counter", &archive);
+    let declared = fs::read_to_string(project.path("murmur.yaml")).unwrap();
+    let config = format!("registry:\n  sources:\n    - {{name: a, type: http, url: \"{}\"}}\n", configured.url());
+    let project = project.with_file(".murmur/config.yaml", &config);
+    let saying = |registry: &str| {
+        fs::write(project.path("murmur.yaml"), format!("{declared}registry: {registry}\n")).unwrap();
+    };
+
+    // Neither the configured registry nor any other is asked.
+    saying("{default: local}");
+    for args in [&["install"][..], &["install", "counter@1.0.0"]] {
+        let said = project.run(args).expect(1);
+        assert!(said.stderr.starts_with("error[E-REG-001]: counter@1.0.0 was not found in "), "{}", said.stderr);
+    }
+    assert!(configured.asked.lock().unwrap().is_empty() && named.asked.lock().unwrap().is_empty());
+
+    saying("{default: remote}");
+    let said = project.run(["install"]).expect(1);
+    assert!(said.stderr.contains(&format!("{} did not answer", configured.url())), "{}", said.stderr);
+
+    configured.asked.lock().unwrap().clear();
+    saying(&format!("{{remote_url: \"{}\"}}", named.url()));
+    project.run(["install"]).expect(0);
+    assert!(configured.asked.lock().unwrap().is_empty());
+    assert_eq!(project.installed(), ["counter/1.0.0/counter-1.0.0.mur.zip"]);
+}
