@@ -18,10 +18,12 @@ mod table;
 mod trace;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
+use rustix::io::Errno;
 
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK, EXIT_USAGE};
@@ -74,10 +76,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, context: &Context) -> u8 {
         Command::Search(args) => search::run(&args, context),
         Command::Config(command) => config::run(&command, context),
     };
-    outcome.unwrap_or_else(|diagnostic| {
+    let code = outcome.unwrap_or_else(|diagnostic| {
         complain(&diagnostic);
         EXIT_FAILED
-    })
+    });
+    if code == EXIT_OK && UNPRINTED.load(Ordering::Relaxed) { EXIT_FAILED } else { code }
 }
 
 /// Shows what clap has to say: help and version on stdout, everything else on stderr.
@@ -105,8 +108,16 @@ fn complain(diagnostic: &Diagnostic) {
     let _ = writeln!(std::io::stderr(), "{diagnostic}");
 }
 
-/// Prints a result. A reader who has gone, or is not there, is no error.
+/// Whether a result could not be printed, as on a full disk.
+static UNPRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Prints a result. A reader who has gone, or is not there, is no error; that it found no room is one, told once.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let Err(cause) = printed else { return };
+    let gone = cause.kind() == ErrorKind::BrokenPipe || cause.raw_os_error() == Some(Errno::BADF.raw_os_error());
+    if !gone && !UNPRINTED.swap(true, Ordering::Relaxed) {
+        complain(&Diagnostic::new(Code::Io, format!("what this command has to say could not be printed: {cause}")));
+    }
 }

@@ -91,8 +91,10 @@ pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
     let prepared = Prepared::load(plan)?;
     let key = HostKey::load_or_create(&home)
         .map_err(|error| Diagnostic::new(Code::Home, format!("records cannot be sealed: {error}")))?;
-    let request =
-        Request { task: args.task.as_deref().map(|task| task_of(task, context)), workdir: args.workdir.clone() };
+    let request = Request {
+        task: args.task.as_deref().map(|task| task_of(task, context)).transpose()?,
+        workdir: args.workdir.clone(),
+    };
     let staged = prepared.stage(&request, Arc::new(key), context)?;
 
     let outcome = script::run(staged, context, |staged| announce(staged, args))?;
@@ -149,17 +151,24 @@ fn explain_scope(plan: &Plan, args: &RunArgs, context: &Context) -> u8 {
 
 /// A value that names an existing file is that file; any other is the task itself. One that only looks like a file's
 /// name may be misspelt, so that is said.
-fn task_of(value: &str, context: &Context) -> Task {
+///
+/// # Errors
+/// It names something that is neither a file nor a directory, such as a FIFO: that was hardly meant as a text.
+fn task_of(value: &str, context: &Context) -> Result<Task, Diagnostic> {
     let path = context.here.join(value);
     if path.is_file() {
-        return Task::File(path);
+        return Ok(Task::File(path));
+    }
+    if path.exists() && !path.is_dir() {
+        let text = format!("--task: {} is not a regular file", path.display());
+        return Err(Diagnostic::new(Code::Io, text).with_hint("give a file that holds the task, or the task's text"));
     }
     if looks_like_a_file(value) {
         let value = escape(value);
         // That stderr cannot be written is nobody's to know.
         let _ = writeln!(io::stderr(), "warning: --task {value} names no file; taken as the task's text");
     }
-    Task::Text(value.into())
+    Ok(Task::Text(value.into()))
 }
 
 fn looks_like_a_file(value: &str) -> bool {

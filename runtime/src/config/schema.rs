@@ -7,7 +7,7 @@ pub(super) static ROOT: Mapping = Mapping {
     about: "",
     keys: &[
         key("registry", "mapping", "nothing", "Where artifacts come from.").one(&REGISTRY),
-        key("inference", "mapping", "nothing", "What new capsules begin with.").one(&INFERENCE),
+        key("inference", "mapping", "nothing", "What new capsules begin with. Nothing reads it yet.").one(&INFERENCE),
         key("credentials", "mapping of names to keys", "nothing", "Providers' keys. The global file's alone."),
         key("containment", "a class", "`advisory`", "The weakest containment; the strongest that is said holds."),
         key("spend", "mapping", "no ceiling", "What all sessions together may use.").one(&SPEND),
@@ -20,7 +20,7 @@ static REGISTRY: Mapping = Mapping {
     about: "",
     keys: &[
         key("default", "text", "none", "The source that is meant where none is named."),
-        key("index_url", "text", "none", "An index to search in."),
+        key("index_url", "text", "none", "An index to search in. Nothing reads it yet."),
         key("sources", "list of mappings", "none", "The sources.").each(&SOURCE),
     ],
 };

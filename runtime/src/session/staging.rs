@@ -117,6 +117,13 @@ pub(crate) fn obstacles(plan: &Plan, dirs: &SessionDirs) -> Vec<Diagnostic> {
         let directory = granting::directory_of(&surface, dirs);
         found.extend(directory.and_then(|seen| granting::key_out_of_reach(&seen, &plan.home)).err());
     }
+    if dirs.workdir == Workdir::Own
+        && let Some(above) = dirs.accessible.parent().filter(|above| above.is_symlink())
+    {
+        // A project from elsewhere must not choose where on this host its sessions are written.
+        let text = format!("{} is a link, and sessions are made in a directory", above.display());
+        found.push(Diagnostic::new(Code::Io, text).with_hint("remove it, or name the directory with --workdir"));
+    }
     if let Some(obstacle) = result::obstacle(&dirs.accessible) {
         found.push(Diagnostic::new(Code::Io, obstacle).with_hint("move it away, or pass another --workdir"));
     }

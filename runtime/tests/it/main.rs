@@ -15,6 +15,7 @@ mod guest;
 mod kill;
 mod load;
 mod matrix;
+mod printing;
 mod run;
 mod servers;
 mod signals;

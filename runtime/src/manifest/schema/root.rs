@@ -121,6 +121,6 @@ static REGISTRY: Mapping = Mapping {
     about: "Where `mur install` looks for artifacts.",
     keys: &[
         key("default", "`local` or `remote`", "the configuration's", "The stores of this machine, or the sources."),
-        key("remote_url", "text", "none", "The remote registry."),
+        key("remote_url", "text", "none", "A registry's URL, asked instead of the configured sources."),
     ],
 };

@@ -60,3 +60,16 @@ fn a_link_in_the_results_place_is_taken_away_and_not_followed() {
     assert_eq!(fs::read_to_string(ended.says("result")).unwrap(), "to stdout\n");
     assert_eq!(fs::read_to_string(project.path("precious/result.txt")).unwrap(), "precious");
 }
+
+#[test]
+fn a_project_whose_sessions_would_be_made_behind_a_link_is_refused() {
+    let project = with_precious_file();
+    symlink("precious", project.path("workdir")).unwrap();
+    let before = tree(&project.path(""));
+    let ended = project.run_task("ok").expect(1);
+    assert_eq!(tree(&project.path("")), before);
+    insta::assert_snapshot!(project.redacted(&ended.stderr), @r"
+    error[E-IO-003]: PROJECT/workdir is a link, and sessions are made in a directory
+      hint: remove it, or name the directory with --workdir
+    ");
+}

@@ -114,3 +114,14 @@ fn an_earlier_sessions_result_never_passes_for_this_ones() {
         assert!(!project.path("work/out/result.txt").exists(), "{task}");
     }
 }
+
+#[test]
+fn what_is_neither_a_file_nor_a_text_is_no_task() {
+    let project = Project::new();
+    let ended = project.run(["run", "--task", "/dev/null"]).expect(1);
+    assert!(!project.path("workdir").exists());
+    insta::assert_snapshot!(ended.stderr, @r"
+    error[E-IO-003]: --task: /dev/null is not a regular file
+      hint: give a file that holds the task, or the task's text
+    ");
+}
