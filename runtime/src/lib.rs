@@ -13,6 +13,7 @@
 //! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
 //! | `diagnostic` | codes, texts and hints of what goes wrong |
 //! | `hosts` | hosts and endpoints: what manifests grant and requests are judged by |
+//! | `content` | bytes and their hash |
 //! | `secret` | texts that are not to be seen |
 //! | `home` | the murmur home and its modes |
 //! | `config` | `config.yaml`, the host's and the project's: sources, credentials, floors and ceilings |
@@ -23,6 +24,7 @@
 pub mod artifact;
 pub mod cli;
 pub mod config;
+pub mod content;
 pub mod context;
 pub mod diagnostic;
 pub mod guest;

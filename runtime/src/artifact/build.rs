@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::{ARCHIVE_SUFFIX, Limit, MANIFEST_ENTRY, Packing};
-use super::content::Content;
 use super::error::ArtifactError;
 use super::file;
 use super::id::ArtifactId;
 use super::package::{PREFERRED_COMPONENT, Package, payload_name};
 use super::store::stem;
+use crate::content::Content;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::{EntryPath, Execution, MANIFEST_MAX_BYTES, Packed, Place};
 

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::content::{ContentHash, HashError};
 use super::file::is_absent;
 use super::id::{ArtifactId, IdError};
 use super::lock::LockError;
 use super::platform::Platform;
+use crate::content::{ContentHash, HashError};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::{AuthProblem, NameError, PackedError};
 

@@ -24,11 +24,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::content::ContentHash;
 use super::error::ArtifactError;
 use super::file;
 use super::id::ArtifactId;
 use super::platform::Platform;
+use crate::content::ContentHash;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::{ArtifactName, Version};
 

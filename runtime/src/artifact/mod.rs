@@ -7,7 +7,6 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `id` | `name@version`, fit to be a path |
-//! | `content` | bytes and their hash |
 //! | `file` | reading and replacing files, bounded and whole |
 //! | `archive` | the `.mur.zip`, read with suspicion and written the same for the same input |
 //! | `package` | an archive that holds together: manifest, payload, contracts |
@@ -25,7 +24,6 @@
 
 mod archive;
 mod build;
-mod content;
 mod contracts;
 mod error;
 mod file;
@@ -42,7 +40,6 @@ mod store;
 
 pub use archive::{ARCHIVE_SUFFIX, Archive, Entry, Limit, Packing};
 pub use build::{Built, build, built_archive};
-pub use content::{Content, ContentHash, HashError};
 pub use contracts::Contracts;
 pub use error::{ArtifactError, Conflict};
 pub use id::{ArtifactId, IdError};

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::archive::{Archive, Entry, Limit, MANIFEST_ENTRY};
-use super::content::{Content, ContentHash};
 use super::contracts::Contracts;
 use super::error::ArtifactError;
 use super::file;
 use super::id::ArtifactId;
 use super::metadata::Metadata;
 use super::platform::{Header, Platform};
+use crate::content::{Content, ContentHash};
 use crate::manifest::{Execution, Kind, Packed, SKILL_FILE, UnknownKey};
 
 /// The component that is preferred where there are several.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::archive::{Archive, Limit};
-use super::content::{Content, ContentHash};
 use super::error::ArtifactError;
 use super::id::ArtifactId;
 use super::lock::{Lock, Pinned};
 use super::package::Package;
 use super::platform::{Header, Platform};
 use super::store::{Scope, Store, Stored};
+use crate::content::{Content, ContentHash};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::{Execution, Kind, Packed, UnknownKey};
 

@@ -16,13 +16,13 @@ use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
 use super::archive::{ARCHIVE_SUFFIX, Limit};
-use super::content::{Content, ContentHash};
 use super::error::ArtifactError;
 use super::file;
 use super::id::ArtifactId;
 use super::metadata::Metadata;
 use super::package::Package;
 use super::platform::Platform;
+use crate::content::{Content, ContentHash};
 use crate::manifest::ArtifactName;
 
 /// Larger than any `.sha256` or `.meta.json`.

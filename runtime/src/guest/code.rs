@@ -1,7 +1,7 @@
 //! A component's bytes, read once: what is hashed is what is compiled.
 
 use super::error::{FileKind, GuestError};
-use sha2::{Digest as _, Sha256};
+use crate::content::{Content, ContentHash};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Code {
     origin: PathBuf,
-    bytes: Arc<[u8]>,
-    digest: Digest,
+    content: Content,
 }
-
-/// A SHA-256, whose `Display` is lowercase hexadecimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digest([u8; 32]);
 
 impl Code {
     /// Takes bytes that are in memory. `origin` names them in errors: a file, or an archive and what is in it.
@@ -25,12 +20,11 @@ impl Code {
     /// # Errors
     /// [`GuestError::NotAComponent`].
     pub fn new(origin: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, GuestError> {
-        let (origin, bytes) = (origin.into(), bytes.into());
+        let (origin, bytes): (PathBuf, Arc<[u8]>) = (origin.into(), bytes.into());
         if let Some(kind) = other_kind(&bytes) {
             return Err(GuestError::NotAComponent { path: origin, kind });
         }
-        let digest = Digest::of(&bytes);
-        Ok(Self { origin, bytes, digest })
+        Ok(Self { origin, content: Content::new(bytes) })
     }
 
     /// Reads a component's file.
@@ -46,37 +40,11 @@ impl Code {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.content.bytes()
     }
 
-    pub(crate) fn digest(&self) -> Digest {
-        self.digest
-    }
-}
-
-impl Digest {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-
-    /// Of all that a reader still gives.
-    pub(crate) fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
-        const BLOCK: usize = 64 * 1024;
-        let (mut hasher, mut block) = (Sha256::new(), vec![0; BLOCK]);
-        loop {
-            match reader.read(&mut block) {
-                Ok(0) => return Ok(Self(hasher.finalize().into())),
-                Ok(count) => hasher.update(&block[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Digest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    pub(crate) fn digest(&self) -> ContentHash {
+        self.content.sha256()
     }
 }
 
@@ -135,13 +103,5 @@ mod tests {
         assert!(matches!(read(directory.path()), Err(GuestError::Unreadable { .. })));
         let missing = directory.path().join("missing.wasm");
         assert!(matches!(read(&missing), Err(GuestError::NotFound { path }) if path == missing));
-    }
-
-    #[test]
-    fn a_digest_is_the_same_of_bytes_and_of_a_reader() {
-        let bytes = vec![7; 200_000];
-        assert_eq!(Digest::of_reader(&bytes[..]).unwrap(), Digest::of(&bytes));
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of(b"").to_string(), empty);
     }
 }

@@ -15,8 +15,9 @@
 //! code before its note, so that any number of launches may read and write at once.
 #![allow(unsafe_code, reason = "mapping compiled code takes its word for being compiled code; see `map`")]
 
-use super::code::{Code, Digest};
+use super::code::Code;
 use super::error::GuestError;
+use crate::content::ContentHash;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -73,7 +74,7 @@ impl CompiledCache {
         open_own(&self.note(code)).ok()?.take(65).read_to_string(&mut note).ok()?;
         let path = self.compiled(note.strip_suffix('\n')?)?;
         let file = open_own(&path).ok()?;
-        let digest = Digest::of_reader(&file).ok()?;
+        let digest = ContentHash::of_reader(&file).ok()?;
         if Some(digest.to_string().as_str()) != note.strip_suffix('\n') {
             return None;
         }
@@ -83,7 +84,7 @@ impl CompiledCache {
     /// Keeps the compiled form of a component. That it could not be kept costs the next launch some time and nothing else.
     pub(crate) fn keep(&self, code: &Code, component: &Component) {
         let Ok(compiled) = component.serialize() else { return };
-        let digest = Digest::of(&compiled).to_string();
+        let digest = ContentHash::of(&compiled).to_string();
         let Some(path) = self.compiled(&digest) else { return };
         let kept =
             self.write(&path, &compiled).and_then(|()| self.write(&self.note(code), format!("{digest}\n").as_bytes()));

@@ -26,9 +26,3 @@ pub use grants::{EffectiveGrants, FilesystemBoundary, IoMax, PreopenGrant, State
 pub use log::BootstrapLog;
 pub use read::{ReadError, Recorded, RecordedLine, read_trace};
 pub use trace::{Trace, TraceError};
-
-/// What a text too long to be recorded or kept is known by: its SHA-256 as lowercase hexadecimal digits.
-pub(crate) fn digest(text: &str) -> String {
-    use sha2::Digest as _;
-    sha2::Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -16,7 +16,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::digest;
+use crate::content::ContentHash;
 
 /// A longer line is not shown: no event comes near it.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
@@ -171,7 +171,7 @@ fn member(json: &str) -> Option<Member> {
             let end = text.floor_char_boundary(MAX_TEXT);
             Member::Text(text[..end].to_owned())
         }),
-        b'"' | b'{' | b'[' => Some(Member::Text(format!("sha256 {}", digest(json)))),
+        b'"' | b'{' | b'[' => Some(Member::Text(format!("sha256 {}", ContentHash::of(json.as_bytes())))),
         _ => json.parse().ok().map(Member::Number),
     }
 }

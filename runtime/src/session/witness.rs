@@ -7,10 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::ids::{EventId, TaskId};
+use crate::content::ContentHash;
 use crate::guest::{GatewayKey, PathDenied, Status, Stream, ToolCall, ToolInput, Witness, WitnessError};
-use crate::record::{
-    Event, GatewayCredential, ProtectedPathDenied, ToolCall as ToolCallEvent, ToolStatus, Trace, digest,
-};
+use crate::record::{Event, GatewayCredential, ProtectedPathDenied, ToolCall as ToolCallEvent, ToolStatus, Trace};
 
 /// A longer input is recorded by its digest.
 const MAX_INPUT: usize = 64 * 1024;
@@ -165,7 +164,7 @@ fn recorded_text(text: &str) -> String {
         return text.into();
     }
     let beginning = &text[..text.floor_char_boundary(MAX_TEXT / 2)];
-    format!("{beginning}… ({} bytes, sha256 {})", text.len(), digest(text))
+    format!("{beginning}… ({} bytes, sha256 {})", text.len(), ContentHash::of(text.as_bytes()))
 }
 
 /// A tool's input as an object, such that different inputs are recorded differently.
@@ -177,7 +176,9 @@ fn recorded_input(input: &ToolInput) -> Value {
     const RESERVED: [&str; 4] = ["data", "data_bytes", "data_sha256", "log_path"];
     let mut recorded = match &input.data {
         None => json!({ "data": null }),
-        Some(data) if data.len() > MAX_INPUT => json!({ "data_bytes": data.len(), "data_sha256": digest(data) }),
+        Some(data) if data.len() > MAX_INPUT => {
+            json!({ "data_bytes": data.len(), "data_sha256": ContentHash::of(data.as_bytes()).to_string() })
+        }
         Some(data) => {
             if input.log_path.is_none()
                 && let Ok(Value::Object(members)) = serde_json::from_str(data)

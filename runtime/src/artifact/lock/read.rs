@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-use super::super::content::ContentHash;
 use super::super::id::ArtifactId;
 use super::super::platform::Platform;
 use super::{Hashes, LOCK_VERSION, Lock, LockError, Pin};
+use crate::content::ContentHash;
 use crate::manifest::{ArtifactName, Version};
 
 /// What every lock has, of whatever version.

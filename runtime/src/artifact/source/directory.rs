@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 
 use super::super::archive::{ARCHIVE_SUFFIX, Limit};
-use super::super::content::{Content, ContentHash};
 use super::super::error::ArtifactError;
 use super::super::file;
 use super::super::id::ArtifactId;
@@ -15,6 +14,7 @@ use super::super::platform::Platform;
 use super::super::store::{Store, stem};
 use super::index::{Asset, INDEX_FILE, INDEX_MAX_BYTES, Index};
 use super::{Candidate, Fetched, Wanted, chosen, from_store, in_store, of_index, opened};
+use crate::content::{Content, ContentHash};
 
 /// Larger than any `.sha256`.
 const HASH_MAX_BYTES: u64 = 4096;

@@ -20,10 +20,10 @@
 
 use serde::Deserialize;
 
-use super::super::content::ContentHash;
 use super::super::id::ArtifactId;
 use super::super::platform::Platform;
 use super::super::store::stem;
+use crate::content::ContentHash;
 use crate::manifest::EntryPath;
 
 /// The index's name.

@@ -14,12 +14,12 @@ pub use http::HttpSource;
 pub use index::{Asset, Index, IndexEntry};
 
 use super::archive::Limit;
-use super::content::{Content, ContentHash};
 use super::error::ArtifactError;
 use super::id::ArtifactId;
 use super::package::Package;
 use super::platform::Platform;
 use super::store::{Store, Stored, by_name_and_version};
+use crate::content::{Content, ContentHash};
 use crate::manifest::Execution;
 
 /// One place that artifacts come from.

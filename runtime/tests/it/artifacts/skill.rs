@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::Write as _;
 
-use mur_runtime::artifact::{Content, Limit, Package};
+use mur_runtime::artifact::{Limit, Package};
+use mur_runtime::content::Content;
 
 use crate::support::{Project, tree};
 

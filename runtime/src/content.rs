@@ -1,6 +1,7 @@
 //! Bytes and their hash: hashed once, where they come in, so that what is hashed is what is used.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -19,6 +20,23 @@ impl ContentHash {
     /// The hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The hash of all that a reader still gives.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub fn of_reader(mut reader: impl io::Read) -> io::Result<Self> {
+        const BLOCK: usize = 64 * 1024;
+        let (mut hasher, mut block) = (Sha256::new(), vec![0; BLOCK]);
+        loop {
+            match reader.read(&mut block) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(&block[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The hash's bytes.
@@ -91,5 +109,11 @@ mod tests {
         for wrong in ["", &text[1..], &format!("{text}0"), &text.to_uppercase(), &text.replace('b', "g")] {
             assert_eq!(wrong.parse::<ContentHash>(), Err(HashError), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_hash_of_bytes_is_that_of_a_reader_of_them() {
+        let bytes = vec![7; 200_000];
+        assert_eq!(ContentHash::of_reader(&bytes[..]).unwrap(), ContentHash::of(&bytes));
     }
 }
