@@ -60,3 +60,21 @@ fn a_link_in_the_results_place_is_taken_away_and_not_followed() {
     assert_eq!(fs::read_to_string(ended.says("result")).unwrap(), "to stdout\n");
     assert_eq!(fs::read_to_string(project.path("precious/result.txt")).unwrap(), "precious");
 }
+
+#[test]
+fn what_a_link_in_place_of_the_runtimes_directory_or_the_lock_leads_to_is_not_a_guests_to_change() {
+    let project = Project::new()
+        .with_file("given/records/kept", "")
+        .with_file("given/locks/a", "lock_version: 2\nartifacts: []\n")
+        .with_file("given/free", "");
+    symlink("records", project.path("given/.murmur")).unwrap();
+    symlink("locks/a", project.path("given/murmur.lock")).unwrap();
+    let _ = fs::remove_file(project.path("capsule.wasm"));
+    fs::copy(crate::support::guest("example_call"), project.path("capsule.wasm")).unwrap();
+    let write = |path: &str| project.run(["run", "--workdir", "given", "--task", &format!("tool write {path} x")]);
+    write("records/forged").expect(1);
+    write("locks/a").expect(1);
+    write("free").expect(0);
+    assert!(!project.path("given/records/forged").exists());
+    assert!(fs::read_to_string(project.path("given/locks/a")).unwrap().starts_with("lock_version"));
+}
