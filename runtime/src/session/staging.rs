@@ -99,7 +99,9 @@ impl Prepared {
 /// The engine, with the home's cache of compiled components. Without a cache everything still runs, only slower.
 pub(crate) fn engine(home: &Path) -> Result<Engine, Diagnostic> {
     let compiled = home.join(COMPILED_DIR);
-    let cache = private_directory(&compiled).is_ok().then_some(compiled.as_path());
+    // What a link leads to is not the home's to narrow, nor to be believed.
+    let own = !compiled.is_symlink() && private_directory(&compiled).is_ok();
+    let cache = own.then_some(compiled.as_path());
     Engine::new(cache).map_err(|error| load_failure(&error))
 }
 
@@ -113,10 +115,22 @@ pub(crate) fn directories(plan: &Plan, workdir: Option<&Path>, session: SessionI
 /// Why a session cannot be staged in these directories, in the order in which it would be found out. Changes nothing.
 pub(crate) fn obstacles(plan: &Plan, dirs: &SessionDirs) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut needed = vec![dirs.accessible.clone(), dirs.session.clone()];
     for surface in granting::surfaces(plan) {
-        let directory = granting::directory_of(&surface, dirs);
-        found.extend(directory.and_then(|seen| granting::key_out_of_reach(&seen, &plan.home)).err());
+        match granting::directory_of(&surface, dirs) {
+            Ok(seen) => {
+                found.extend(granting::key_out_of_reach(&seen, &plan.home).err());
+                needed.push(seen);
+            }
+            Err(refusal) => found.push(refusal),
+        }
     }
+    let mut blocking: Vec<PathBuf> = Vec::new();
+    for directory in &needed {
+        blocking.extend(in_the_way(directory).filter(|path| !blocking.contains(path)));
+    }
+    found.extend(blocking.iter().map(|path| file_for_directory(path)));
+    found.extend(granting::state_obstacles(plan));
     if let Some(obstacle) = result::obstacle(&dirs.accessible) {
         found.push(Diagnostic::new(Code::Io, obstacle).with_hint("move it away, or pass another --workdir"));
     }
@@ -215,13 +229,21 @@ fn absolute(path: &Path, context: &Context) -> PathBuf {
 }
 
 pub(super) fn make_directory(path: &Path) -> Result<(), Diagnostic> {
-    fs::create_dir_all(path).map_err(|cause| {
-        if path.exists() && !path.is_dir() {
-            let text = format!("{} is a file, and a directory is needed there", path.display());
-            return Diagnostic::new(Code::Io, text).with_hint("name another directory, or move the file away");
-        }
-        io_failure(path, &cause)
+    fs::create_dir_all(path).map_err(|cause| match in_the_way(path) {
+        Some(file) => file_for_directory(&file),
+        None => io_failure(path, &cause),
     })
+}
+
+/// What stands where a directory, or one that leads to it, is to be made: a file, or a link that leads to none.
+fn in_the_way(directory: &Path) -> Option<PathBuf> {
+    let nearest = directory.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    (!nearest.is_dir()).then(|| nearest.to_owned())
+}
+
+fn file_for_directory(path: &Path) -> Diagnostic {
+    let text = format!("{} is a file, and a directory is needed there", path.display());
+    Diagnostic::new(Code::Io, text).with_hint("name another directory, or move the file away")
 }
 
 pub(super) fn io_failure(path: &Path, cause: &io::Error) -> Diagnostic {
