@@ -49,13 +49,24 @@ pub fn private_directory(path: &Path) -> io::Result<()> {
 /// each closed to others.
 ///
 /// # Errors
-/// As for [`private_directory`].
+/// As for [`private_directory`], and where [`state_store_obstacle`] finds something.
 pub fn state_store(home: &Path, store: &str) -> io::Result<PathBuf> {
+    if let Some(obstacle) = state_store_obstacle(home, store) {
+        let text = format!("{} is a link or a file, and a directory is needed there", obstacle.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, text));
+    }
     let (stores, path) = (home.join(STATE_DIR), state_store_path(home, store));
     for directory in [home, &stores, &path] {
         private_directory(directory)?;
     }
     Ok(path)
+}
+
+/// What stands in the way of a durable store: a file or a link, which could lead to the host's private key. Changes nothing.
+pub fn state_store_obstacle(home: &Path, store: &str) -> Option<PathBuf> {
+    [home.join(STATE_DIR), state_store_path(home, store)]
+        .into_iter()
+        .find(|path| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()))
 }
 
 /// Where a durable store lies or would lie. Nothing is made.

@@ -97,23 +97,12 @@ impl ProtectedPaths {
         Ok(self.with(rule.into(), Reason::Record, directory, Entry::Prefix(prefix.into())))
     }
 
-    /// Protects a file or a directory and everything in it, for the reason that it was given to read only. What a link in
-    /// that place leads to now is protected as well.
+    /// Protects a file or a directory and everything in it, for the reason that it was given to read only.
     ///
     /// # Errors
     /// As for [`with_file`](Self::with_file).
     pub fn with_read_only(self, rule: impl Into<String>, path: impl AsRef<Path>) -> io::Result<Self> {
-        let (rule, path) = (rule.into(), path.as_ref());
-        let rules = self.with_named(rule.clone(), Reason::ReadOnly, path, Entry::Tree)?;
-        // Where a link stands there, guests that follow it are in another place.
-        let mut rules = match path.canonicalize() {
-            Ok(target) if target.file_name().is_some() => {
-                rules.with_named(rule, Reason::ReadOnly, &target, Entry::Tree)?
-            }
-            Ok(_) | Err(_) => rules,
-        };
-        rules.rules.dedup();
-        Ok(rules)
+        self.with_named(rule.into(), Reason::ReadOnly, path.as_ref(), Entry::Tree)
     }
 
     /// These rules and others.
@@ -126,12 +115,23 @@ impl ProtectedPaths {
         self.rules.is_empty()
     }
 
+    /// Protects what has this path, and what a link in that place leads to now.
     fn with_named(self, rule: String, reason: Reason, path: &Path, entry: fn(OsString) -> Entry) -> io::Result<Self> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a protected path must end in a name"));
         };
         let directory = real_path(directory)?;
-        Ok(self.with(rule, reason, directory, entry(name.to_owned())))
+        let rules = self.with(rule.clone(), reason, directory, entry(name.to_owned()));
+        // Where a link stands there, guests that follow it, or name what it leads to, are in another place.
+        let mut rules = match path.canonicalize() {
+            Ok(target) => match (target.parent(), target.file_name()) {
+                (Some(directory), Some(name)) => rules.with(rule, reason, directory.to_owned(), entry(name.to_owned())),
+                (_, _) => rules,
+            },
+            Err(_) => rules,
+        };
+        rules.rules.dedup();
+        Ok(rules)
     }
 
     fn with(mut self, name: String, reason: Reason, directory: PathBuf, entry: Entry) -> Self {

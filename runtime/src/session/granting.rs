@@ -13,7 +13,7 @@ use super::staging::{io_failure, make_directory};
 use crate::artifact::LOCK_FILE;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{Access, Grants, Limits, Network, ProtectedPaths, Workspace};
-use crate::home::state_store;
+use crate::home::{state_store, state_store_obstacle};
 use crate::manifest::{ArtifactGrants, StoreName, Surface};
 
 /// The settings of an artifact, as its guest reads them.
@@ -112,6 +112,21 @@ impl<'p> Granting<'p> {
         })?;
         open(&path, &Arc::default())
     }
+}
+
+/// Why a plan's state stores cannot be granted. Changes nothing.
+pub(super) fn state_obstacles(plan: &Plan) -> Vec<Diagnostic> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for artifact in &plan.manifest.artifacts {
+        let store = plan.grants_of(artifact).state;
+        let obstacle = store.and_then(|store| state_store_obstacle(&plan.home, store.as_str()));
+        found.extend(obstacle.filter(|path| !found.contains(path)));
+    }
+    let told = |path: PathBuf| {
+        let text = format!("{} is a link or a file, and a directory is needed there", path.display());
+        Diagnostic::new(Code::Io, text).with_hint("move it away; a state store lies in the murmur home itself")
+    };
+    found.into_iter().map(told).collect()
 }
 
 fn open(directory: &Path, protected: &Arc<ProtectedPaths>) -> Result<Workspace, Diagnostic> {

@@ -5,16 +5,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mur_seal::HostKey;
-use rustix::fs::OFlags;
 
 use super::granting::{self, Granting};
 use super::ids::SessionId;
-use super::paths::{BOOTSTRAP_LOG, MANIFEST_FILE, RESULT_FILE, SessionDirs, TASK_FILE, TOOLS_DIR, Workdir};
+use super::paths::{
+    BOOTSTRAP_LOG, MANIFEST_FILE, RESULT_FILE, RUNTIME_DIR, SessionDirs, TASK_FILE, TOOLS_DIR, Workdir,
+};
 use super::plan::Plan;
 use super::result;
 use super::shelf::Shelf;
@@ -99,7 +99,9 @@ impl Prepared {
 /// The engine, with the home's cache of compiled components. Without a cache everything still runs, only slower.
 pub(crate) fn engine(home: &Path) -> Result<Engine, Diagnostic> {
     let compiled = home.join(COMPILED_DIR);
-    let cache = private_directory(&compiled).is_ok().then_some(compiled.as_path());
+    // What a link leads to is not the home's to narrow, nor to be believed.
+    let own = !compiled.is_symlink() && private_directory(&compiled).is_ok();
+    let cache = own.then_some(compiled.as_path());
     Engine::new(cache).map_err(|error| load_failure(&error))
 }
 
@@ -113,9 +115,15 @@ pub(crate) fn directories(plan: &Plan, workdir: Option<&Path>, session: SessionI
 /// Why a session cannot be staged in these directories, in the order in which it would be found out. Changes nothing.
 pub(crate) fn obstacles(plan: &Plan, dirs: &SessionDirs) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut needed = vec![dirs.accessible.clone(), dirs.session.clone()];
     for surface in granting::surfaces(plan) {
-        let directory = granting::directory_of(&surface, dirs);
-        found.extend(directory.and_then(|seen| granting::key_out_of_reach(&seen, &plan.home)).err());
+        match granting::directory_of(&surface, dirs) {
+            Ok(seen) => {
+                found.extend(granting::key_out_of_reach(&seen, &plan.home).err());
+                needed.push(seen);
+            }
+            Err(refusal) => found.push(refusal),
+        }
     }
     if dirs.workdir == Workdir::Own
         && let Some(above) = dirs.accessible.parent().filter(|above| above.is_symlink())
@@ -124,10 +132,34 @@ pub(crate) fn obstacles(plan: &Plan, dirs: &SessionDirs) -> Vec<Diagnostic> {
         let text = format!("{} is a link, and sessions are made in a directory", above.display());
         found.push(Diagnostic::new(Code::Io, text).with_hint("remove it, or name the directory with --workdir"));
     }
+    if let Some(outside) = records_outside(dirs) {
+        found.push(outside);
+    }
+    let mut blocking: Vec<PathBuf> = Vec::new();
+    for directory in &needed {
+        blocking.extend(in_the_way(directory).filter(|path| !blocking.contains(path)));
+    }
+    found.extend(blocking.iter().map(|path| file_for_directory(path)));
+    found.extend(granting::state_obstacles(plan));
     if let Some(obstacle) = result::obstacle(&dirs.accessible) {
         found.push(Diagnostic::new(Code::Io, obstacle).with_hint("move it away, or pass another --workdir"));
     }
     found
+}
+
+/// Refuses a given workdir whose records would lie elsewhere: who names a directory expects what is written there.
+fn records_outside(dirs: &SessionDirs) -> Option<Diagnostic> {
+    let runtime = dirs.accessible.join(RUNTIME_DIR);
+    if dirs.workdir == Workdir::Own || !runtime.is_symlink() {
+        return None;
+    }
+    let leads = runtime.canonicalize().unwrap_or_else(|_| runtime.clone());
+    let accessible = dirs.accessible.canonicalize().unwrap_or_else(|_| dirs.accessible.clone());
+    if leads.starts_with(&accessible) && leads != runtime {
+        return None;
+    }
+    let text = format!("{} is a link, and leads out of the workdir", runtime.display());
+    Some(Diagnostic::new(Code::Io, text).with_hint("remove it, or pass another --workdir"))
 }
 
 /// What a launch asks for besides the manifest.
@@ -177,14 +209,17 @@ fn stage_task(task: Option<&Task>, accessible: &Path) -> Result<u64, Diagnostic>
         Some(Task::Text(text)) => text.clone().into_bytes(),
         Some(Task::File(file)) => fs::read(file).map_err(|cause| io_failure(file, &cause))?,
     };
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    // What stands there is replaced and not written into: it may be a link, or a file with another name elsewhere.
+    let new = accessible.join(format!(".{TASK_FILE}.{}.tmp", uuid::Uuid::new_v4().simple()));
     let written = File::options()
         .write(true)
-        .create(true)
-        .truncate(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(&path)
-        .and_then(|mut file| file.write_all(&text));
+        .create_new(true)
+        .open(&new)
+        .and_then(|mut file| file.write_all(&text))
+        .and_then(|()| fs::rename(&new, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
     written.map_err(|cause| io_failure(&path, &cause))?;
     Ok(text.len() as u64)
 }
@@ -222,13 +257,21 @@ fn absolute(path: &Path, context: &Context) -> PathBuf {
 }
 
 pub(super) fn make_directory(path: &Path) -> Result<(), Diagnostic> {
-    fs::create_dir_all(path).map_err(|cause| {
-        if path.exists() && !path.is_dir() {
-            let text = format!("{} is a file, and a directory is needed there", path.display());
-            return Diagnostic::new(Code::Io, text).with_hint("name another directory, or move the file away");
-        }
-        io_failure(path, &cause)
+    fs::create_dir_all(path).map_err(|cause| match in_the_way(path) {
+        Some(file) => file_for_directory(&file),
+        None => io_failure(path, &cause),
     })
+}
+
+/// What stands where a directory, or one that leads to it, is to be made: a file, or a link that leads to none.
+fn in_the_way(directory: &Path) -> Option<PathBuf> {
+    let nearest = directory.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    (!nearest.is_dir()).then(|| nearest.to_owned())
+}
+
+fn file_for_directory(path: &Path) -> Diagnostic {
+    let text = format!("{} is a file, and a directory is needed there", path.display());
+    Diagnostic::new(Code::Io, text).with_hint("name another directory, or move the file away")
 }
 
 pub(super) fn io_failure(path: &Path, cause: &io::Error) -> Diagnostic {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use crate::support::{Project, tree};
 
@@ -72,4 +73,47 @@ fn a_project_whose_sessions_would_be_made_behind_a_link_is_refused() {
     error[E-IO-003]: PROJECT/workdir is a link, and sessions are made in a directory
       hint: remove it, or name the directory with --workdir
     ");
+}
+
+#[test]
+fn what_a_link_in_place_of_the_runtimes_directory_or_the_lock_leads_to_is_not_a_guests_to_change() {
+    let project = Project::new()
+        .with_file("given/records/kept", "")
+        .with_file("given/locks/a", "lock_version: 2\nartifacts: []\n")
+        .with_file("given/free", "");
+    symlink("records", project.path("given/.murmur")).unwrap();
+    symlink("locks/a", project.path("given/murmur.lock")).unwrap();
+    let _ = fs::remove_file(project.path("capsule.wasm"));
+    fs::copy(crate::support::guest("example_call"), project.path("capsule.wasm")).unwrap();
+    let write = |path: &str| project.run(["run", "--workdir", "given", "--task", &format!("tool write {path} x")]);
+    write("records/forged").expect(1);
+    write("locks/a").expect(1);
+    write("free").expect(0);
+    assert!(!project.path("given/records/forged").exists());
+    assert!(fs::read_to_string(project.path("given/locks/a")).unwrap().starts_with("lock_version"));
+}
+
+#[test]
+fn a_workdir_whose_records_would_lie_elsewhere_is_refused() {
+    let project = with_precious_file();
+    symlink("../precious", project.path("given/.murmur")).unwrap();
+    insta::assert_snapshot!(refused(&project), @r"
+    error[E-IO-003]: PROJECT/given/.murmur is a link, and leads out of the workdir
+      hint: remove it, or pass another --workdir
+    ");
+}
+
+#[test]
+fn a_task_replaces_what_stands_in_its_place_and_is_written_into_nothing_else() {
+    let project = with_precious_file();
+    let precious = project.path("precious/result.txt");
+    let plants: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|from, to| symlink(from, to), |from, to| fs::hard_link(from, to)];
+    for plant in plants {
+        let _ = fs::remove_file(project.path("given/task.md"));
+        plant(&precious, &project.path("given/task.md")).unwrap();
+        project.run(["run", "--workdir", "given", "--task", "ok"]).expect(0);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(project.path("given/task.md")).unwrap(), "ok");
+    }
 }

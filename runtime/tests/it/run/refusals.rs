@@ -242,3 +242,55 @@ fn arguments_that_are_none_are_a_usage_error() {
     }
     assert!(!project.path("workdir").exists());
 }
+
+#[test]
+fn a_state_store_that_is_a_link_or_a_file_is_refused_and_told_before_a_launch() {
+    for store in ["keyed", "filed"] {
+        let project = Project::new().with_file(
+            "murmur.yaml",
+            &format!(
+                "name: tester\nversion: 1.0.0\nartifacts:\n  - {{name: tool, source: ./tools/tool.wasm, \
+                 capabilities: {{state: {{store: {store}}}}}}}\n"
+            ),
+        );
+        let stores = project.home().join("state");
+        fs::create_dir_all(&stores).unwrap();
+        // What would give a guest the host's private key.
+        symlink("../keys", stores.join("keyed")).unwrap();
+        fs::write(stores.join("filed"), "").unwrap();
+        let explained = project.run(["run", "--explain-scope"]);
+        assert!(format!("{explained:?}").contains("is a link or a file"), "{explained:?}");
+        let said = refused(&project);
+        assert!(said.contains(&format!("state/{store} is a link or a file, and a directory is needed")), "{said}");
+    }
+}
+
+#[test]
+fn a_file_where_a_directory_is_needed_is_told_before_a_launch() {
+    let project = Project::new()
+        .with_file("murmur.yaml", "name: tester\nversion: 1.0.0\ncapabilities: {filesystem: {scope: data}}\n")
+        .with_file("given/data", "")
+        .with_file("plain", "");
+    let before = tree(&project.path(""));
+    for (workdir, named) in [("given", "given/data"), ("plain", "plain"), ("plain/below", "plain")] {
+        let text = format!("{named} is a file, and a directory is needed there");
+        let explained = project.run(["run", "--explain-scope", "--workdir", workdir]);
+        assert!(format!("{explained:?}").contains(&text), "{explained:?}");
+        let ended = project.run(["run", "--workdir", workdir, "--task", "ok"]).expect(1);
+        assert!(ended.stderr.contains(&text), "{ended:?}");
+    }
+    assert_eq!(tree(&project.path("")), before);
+}
+
+#[test]
+fn a_link_in_the_compiled_caches_place_is_left_alone_and_everything_runs() {
+    let project = Project::new().with_file("elsewhere/kept", "");
+    let (compiled, elsewhere) = (project.home().join("compiled"), project.path("elsewhere"));
+    let _ = fs::remove_dir_all(&compiled);
+    let _ = fs::remove_file(&compiled);
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(&elsewhere, &compiled).unwrap();
+    project.run(["run", "--task", "ok"]).expect(0);
+    assert_eq!(fs::metadata(&elsewhere).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+}

@@ -66,14 +66,6 @@ fn a_given_task_replaces_the_one_of_the_workdir() {
 }
 
 #[test]
-fn a_task_is_not_written_through_a_link() {
-    let project = Project::new().with_file("precious.txt", "precious").with_file("work/unused", "");
-    symlink("../precious.txt", project.path("work/task.md")).unwrap();
-    project.run(["run", "--workdir", "work", "--task", "ok"]).expect(1);
-    assert_eq!(fs::read_to_string(project.path("precious.txt")).unwrap(), "precious");
-}
-
-#[test]
 fn what_a_capsule_prints_is_its_result() {
     let project = Project::new();
     let ended = project.run_task("print").expect(0);
