@@ -22,7 +22,7 @@ use crate::session::paths::MANIFEST_FILE;
 use crate::session::plan::{Origin, Plan, Wish};
 use crate::session::report;
 use crate::session::script::{self, Outcome, Status};
-use crate::session::staging::{Prepared, Request, Staged, Task, directories, obstacles};
+use crate::session::staging::{Prepared, Request, Staged, Task, directories, misfits, obstacles};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -138,7 +138,8 @@ fn containment(word: &str) -> Result<Containment, Diagnostic> {
 fn explain_scope(plan: &Plan, args: &RunArgs, context: &Context) -> u8 {
     let session = SessionId::mint(&*context.ids);
     let dirs = directories(plan, args.workdir.as_deref(), session, context);
-    let refusals: Vec<Diagnostic> = plan.refusals.iter().cloned().chain(obstacles(plan, &dirs)).collect();
+    let refusals: Vec<Diagnostic> =
+        plan.refusals.iter().cloned().chain(misfits(plan)).chain(obstacles(plan, &dirs)).collect();
     let grants = report::effective_grants(plan, dirs.workdir);
     if args.json {
         refusals.iter().for_each(complain);

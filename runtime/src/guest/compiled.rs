@@ -43,6 +43,14 @@ const EXTENSION: &str = "cwasm";
 pub(crate) struct CompiledCache {
     directory: PathBuf,
     engine: u64,
+    keeping: Keeping,
+}
+
+/// Whether what is compiled now is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    Everything,
+    Nothing,
 }
 
 impl CompiledCache {
@@ -63,9 +71,14 @@ impl CompiledCache {
         if metadata.mode() & 0o777 != DIRECTORY_MODE {
             fs::set_permissions(directory, Permissions::from_mode(DIRECTORY_MODE)).map_err(fail)?;
         }
-        let mut hasher = DefaultHasher::new();
-        engine.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Self { directory: directory.to_owned(), engine: hasher.finish() })
+        Ok(Self { directory: directory.to_owned(), engine: key(engine), keeping: Keeping::Everything })
+    }
+
+    /// The directory as it is, for looking only: nothing is made, changed or kept. `None` where it cannot be believed.
+    pub(crate) fn look(directory: &Path, engine: &Engine) -> Option<Self> {
+        let metadata = fs::symlink_metadata(directory).ok()?;
+        let closed = metadata.is_dir() && is_own(&metadata) && metadata.mode() & WRITABLE_BY_OTHERS == 0;
+        closed.then(|| Self { directory: directory.to_owned(), engine: key(engine), keeping: Keeping::Nothing })
     }
 
     /// The compiled form of a component, if there is one that can be believed.
@@ -83,6 +96,9 @@ impl CompiledCache {
 
     /// Keeps the compiled form of a component. That it could not be kept costs the next launch some time and nothing else.
     pub(crate) fn keep(&self, code: &Code, component: &Component) {
+        if self.keeping == Keeping::Nothing {
+            return;
+        }
         let Ok(compiled) = component.serialize() else { return };
         let digest = ContentHash::of(&compiled).to_string();
         let Some(path) = self.compiled(&digest) else { return };
@@ -126,6 +142,9 @@ impl CompiledCache {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
             let metadata = entry.metadata()?;
+            if !metadata.is_file() {
+                continue;
+            }
             // A file system that notes no reading leaves the time of writing.
             let used = metadata.accessed().or_else(|_| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
             files.push((used, metadata.len(), entry.path()));
@@ -143,6 +162,13 @@ impl CompiledCache {
         }
         Ok(())
     }
+}
+
+/// What stands for everything that a compiled form depends on besides its component.
+fn key(engine: &Engine) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Maps a compiled form whose digest was found right on this very file.
@@ -339,6 +365,21 @@ mod tests {
             assert!(scene.is_known());
             assert_eq!(fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
         }
+    }
+
+    #[test]
+    fn who_only_looks_finds_what_was_kept_and_keeps_and_makes_nothing() {
+        let scene = Scene::new();
+        let directory = scene.home.path().join("compiled");
+        let looking = CompiledCache::look(&directory, &scene.engine).unwrap();
+        assert!(looking.load(&scene.engine, &scene.code).is_some());
+        fs::remove_file(scene.note()).unwrap();
+        looking.keep(&scene.code, &Component::from_binary(&scene.engine, EMPTY).unwrap());
+        assert!(!scene.is_known());
+        assert!(CompiledCache::look(&scene.home.path().join("absent"), &scene.engine).is_none());
+        assert!(!scene.home.path().join("absent").exists());
+        fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+        assert!(CompiledCache::look(&directory, &scene.engine).is_none());
     }
 
     #[test]

@@ -43,10 +43,22 @@ impl Engine {
     /// [`GuestError::Cache`] when the directory cannot be made, belongs to someone else or is no directory;
     /// [`GuestError::Engine`] when Wasmtime does not work on this host.
     pub fn new(cache: Option<&Path>) -> Result<Self, GuestError> {
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        let engine = wasmtime::Engine::new(&config).map_err(unusable)?;
+        let engine = engine()?;
         let cache = cache.map(|directory| CompiledCache::open(directory, &engine)).transpose()?;
+        Self::with(engine, cache)
+    }
+
+    /// Sets the engine up for looking at components: what `cache` holds is used, and nothing is made or kept there.
+    ///
+    /// # Errors
+    /// [`GuestError::Engine`] when Wasmtime does not work on this host.
+    pub fn for_looking(cache: &Path) -> Result<Self, GuestError> {
+        let engine = engine()?;
+        let cache = CompiledCache::look(cache, &engine);
+        Self::with(engine, cache)
+    }
+
+    fn with(engine: wasmtime::Engine, cache: Option<CompiledCache>) -> Result<Self, GuestError> {
         let mut tools = linker(&engine).map_err(unusable)?;
         let mut capsules = tools.clone();
         served::link_for_capsules(&mut capsules).map_err(unusable)?;
@@ -96,6 +108,13 @@ impl Engine {
         let prepared = tool::ToolPre::new(prepared).map_err(|error| load::mismatch(path, &error))?;
         Ok(Tool::new(prepared, Arc::clone(&self.clock)))
     }
+}
+
+/// Wasmtime, set up as guests need it.
+fn engine() -> Result<wasmtime::Engine, GuestError> {
+    let mut config = Config::new();
+    config.epoch_interruption(true);
+    wasmtime::Engine::new(&config).map_err(unusable)
 }
 
 fn unusable(error: wasmtime::Error) -> GuestError {

@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guest::{Capsule, Engine, Grants, GuestError, Tool, Toolbox};
 use crate::home::{COMPILED_DIR, private_directory};
+use crate::manifest::Role;
 use crate::record::BootstrapLog;
 
 /// The other file that a task is read from.
@@ -103,6 +104,21 @@ pub(crate) fn engine(home: &Path) -> Result<Engine, Diagnostic> {
     let own = !compiled.is_symlink() && private_directory(&compiled).is_ok();
     let cache = own.then_some(compiled.as_path());
     Engine::new(cache).map_err(|error| load_failure(&error))
+}
+
+/// Why components of this plan could not be run, found by loading them as a launch does. Nothing is made or kept.
+pub(crate) fn misfits(plan: &Plan) -> Vec<Diagnostic> {
+    let engine = match Engine::for_looking(&plan.home.join(COMPILED_DIR)) {
+        Ok(engine) => engine,
+        Err(error) => return vec![load_failure(&error)],
+    };
+    let capsule = plan.component.iter().map(|component| component.code().and_then(|code| engine.capsule(&code)).err());
+    let artifacts = plan.artifacts.iter().map(|provided| match plan.manifest.artifacts[provided.index].role {
+        Role::Tool | Role::Driver => provided.bytes.code().and_then(|code| engine.tool(&code)).err(),
+        // Nothing of this version loads them.
+        Role::Hook | Role::Skill => None,
+    });
+    capsule.chain(artifacts).flatten().map(|error| load_failure(&error)).collect()
 }
 
 /// The directories of a session of this plan. Nothing is made.

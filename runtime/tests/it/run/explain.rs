@@ -77,3 +77,15 @@ fn a_containment_that_is_asked_for_is_reported_and_refused_by_a_run() {
     let unknown = project.run(["run", "--containment", "iron"]).expect(1);
     insta::assert_snapshot!(project.redacted(&format!("{}{}", refused.stderr, unknown.stderr)));
 }
+
+#[test]
+fn a_component_that_would_not_load_is_told_before_a_run() {
+    let project = Project::new();
+    std::fs::remove_file(project.path("tools/tool.wasm")).unwrap();
+    let project = project.with_file("tools/tool.wasm", "garbage");
+    let before = tree(&project.home());
+    let ended = project.run(["run", "--explain-scope", "--json"]).expect(0);
+    assert_eq!(tree(&project.home()), before);
+    insta::assert_snapshot!(project.redacted(&ended.stderr));
+    assert_eq!(project.run_task("ok").expect(1).stderr, ended.stderr);
+}

@@ -1,7 +1,6 @@
 //! Where the task comes from, and where the result goes.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 
 use crate::support::{Project, Record};
 
