@@ -47,7 +47,7 @@ impl Stage {
     /// `mur run` of a project, and whatever stands before it on the command line.
     fn run(&self, start: Command, project: &Path, task: &str) -> Command {
         let command = start.args(["run", "--manifest"]).path(&project.join("murmur.yaml")).args(["--task", task]);
-        command.env("MURMUR_HOME", absolute(&self.home))
+        command.env("MURMUR_HOME", self.home.display().to_string())
     }
 }
 
@@ -118,9 +118,4 @@ pub(crate) fn calling(programs: &Programs, size: &Size) -> Result<Scene, Failure
         commands: commands(&contestants),
         targets: Vec::new(),
     })
-}
-
-/// A path that means the same wherever the command runs.
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
