@@ -10,7 +10,7 @@ use super::lock::{Lock, Pinned};
 use super::package::Package;
 use super::platform::{Header, Platform};
 use super::store::{Scope, Store, Stored};
-use crate::content::{Content, ContentHash};
+use crate::content::Content;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::{Execution, Kind, Packed, UnknownKey};
 
@@ -49,12 +49,7 @@ pub struct Resolved {
 #[derive(Debug, Clone)]
 pub enum Payload {
     /// A component.
-    Component {
-        /// The component's bytes.
-        bytes: Arc<[u8]>,
-        /// Their hash.
-        sha256: ContentHash,
-    },
+    Component(Content),
     /// An executable file.
     Native {
         /// The file's bytes.
@@ -171,10 +166,7 @@ impl ProjectArtifacts {
     fn payload(&self, package: &Package) -> Result<(Payload, Option<Platform>), ArtifactError> {
         let bytes = package.payload()?;
         Ok(match (package.packed().execution, bytes) {
-            (Execution::Wasm, bytes) => {
-                let content = Content::new(bytes.unwrap_or_default());
-                (Payload::Component { sha256: content.sha256(), bytes: content.bytes().clone() }, None)
-            }
+            (Execution::Wasm, bytes) => (Payload::Component(Content::new(bytes.unwrap_or_default())), None),
             (Execution::Native, bytes) => {
                 let bytes = bytes.unwrap_or_default();
                 let what = || package.id().to_string();

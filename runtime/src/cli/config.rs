@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mur_seal::escape;
 
-use super::{complain, print};
+use super::{complain, home_of_key, print};
 use crate::config::{self, Settable, Target};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_OK};
@@ -58,12 +58,7 @@ fn set(args: &SetArgs, context: &Context) -> Result<u8, Diagnostic> {
             config::refuse_links(&key, &path).map_err(|error| error.diagnostic())?;
             path
         }
-        Target::Global => {
-            let home = context.home().map_err(|error| {
-                Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
-            })?;
-            config::global_file(&home)
-        }
+        Target::Global => config::global_file(&home_of_key(context)?),
     };
     let value = if args.value == "-" { from_stdin()? } else { args.value.clone() };
     config::set(&key, &Secret::new(value), &path).map_err(|error| error.diagnostic())?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mur_seal::{PublicKey, escape, public_key_path};
 
-use super::{complain, print};
+use super::{complain, home_of_key, print};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
 use crate::guest::Engine;
@@ -38,9 +38,7 @@ pub(crate) struct DoctorArgs {
 }
 
 pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<u8, Diagnostic> {
-    let home = context.home().map_err(|error| {
-        Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
-    })?;
+    let home = home_of_key(context)?;
     let mut findings = Findings::default();
     let manifest = args.manifest.clone().unwrap_or_else(|| MANIFEST_FILE.into());
     if args.manifest.is_some() || context.here.join(&manifest).exists() {
@@ -112,7 +110,7 @@ fn components(findings: &mut Findings, plan: &Plan, engine: &Engine) {
     findings.block("Capsule");
     let name = format!("{}@{}", plan.manifest.name, plan.manifest.version);
     match &plan.component {
-        Some(component) => match component.code().and_then(|code| engine.capsule(&code)) {
+        Some(component) => match component.capsule(engine) {
             Ok(_) => findings.right(&name),
             Err(error) => findings.wrong(&load_failure(&error)),
         },
@@ -137,12 +135,10 @@ fn components(findings: &mut Findings, plan: &Plan, engine: &Engine) {
         };
         let provided = plan.artifacts.iter().find(|provided| provided.index == index);
         match (artifact.role, provided) {
-            (Role::Tool | Role::Driver, Some(provided)) => {
-                match provided.bytes.code().and_then(|code| engine.tool(&code)) {
-                    Ok(_) => findings.right(&format!("{name} {kind}")),
-                    Err(error) => findings.wrong(&load_failure(&error)),
-                }
-            }
+            (Role::Tool | Role::Driver, Some(provided)) => match provided.bytes.tool(engine) {
+                Ok(_) => findings.right(&format!("{name} {kind}")),
+                Err(error) => findings.wrong(&load_failure(&error)),
+            },
             // There is nothing to load, or nothing yet that would load it.
             (_, _) => findings.right(&format!("{name} {kind} ({})", artifact.role)),
         }

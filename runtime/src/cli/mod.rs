@@ -95,7 +95,14 @@ fn explain(error: &clap::Error) -> u8 {
     EXIT_OK
 }
 
-/// The murmur home, which may not exist yet.
+/// The murmur home, which may not exist yet, for whoever uses what it keeps of this host.
+fn home_of_key(context: &Context) -> Result<PathBuf, Diagnostic> {
+    context.home().map_err(|error| {
+        Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
+    })
+}
+
+/// The same, for whoever uses the artifacts in it.
 fn home(context: &Context) -> Result<PathBuf, Diagnostic> {
     context.home().map_err(|_| {
         Diagnostic::new(Code::Home, "neither MURMUR_HOME nor HOME is set, so there is no place for your artifacts")

@@ -11,7 +11,7 @@ use clap::Args;
 use mur_seal::{HostKey, escape, public_key_path};
 use serde::Serialize;
 
-use super::{complain, explain, print};
+use super::{complain, explain, home_of_key, print};
 use crate::artifact::{ArtifactId, IdError};
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic, EXIT_FAILED, EXIT_OK};
@@ -81,9 +81,7 @@ struct Begun<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, context: &Context) -> Result<u8, Diagnostic> {
-    let home = context.home().map_err(|error| {
-        Diagnostic::new(Code::Home, error.to_string()).with_hint("set MURMUR_HOME to a directory of your own")
-    })?;
+    let home = home_of_key(context)?;
     let plan = Plan::of(&args.wish()?, &home, context, complain)?;
     if args.explain_scope {
         return Ok(explain_scope(&plan, args, context));

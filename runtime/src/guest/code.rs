@@ -5,7 +5,6 @@ use crate::content::{Content, ContentHash};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The bytes of a component and where they are from.
 #[derive(Clone, Debug)]
@@ -15,16 +14,16 @@ pub struct Code {
 }
 
 impl Code {
-    /// Takes bytes that are in memory. `origin` names them in errors: a file, or an archive and what is in it.
+    /// Takes bytes that are in memory and hashed already. `origin` names them in errors: a file, or an archive and what is in it.
     ///
     /// # Errors
     /// [`GuestError::NotAComponent`].
-    pub fn new(origin: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, GuestError> {
-        let (origin, bytes): (PathBuf, Arc<[u8]>) = (origin.into(), bytes.into());
-        if let Some(kind) = other_kind(&bytes) {
-            return Err(GuestError::NotAComponent { path: origin, kind });
+    pub fn new(origin: impl Into<PathBuf>, content: Content) -> Result<Self, GuestError> {
+        let origin = origin.into();
+        match other_kind(content.bytes()) {
+            Some(kind) => Err(GuestError::NotAComponent { path: origin, kind }),
+            None => Ok(Self { origin, content }),
         }
-        Ok(Self { origin, content: Content::new(bytes) })
     }
 
     /// Reads a component's file.
@@ -32,7 +31,7 @@ impl Code {
     /// # Errors
     /// [`GuestError::NotFound`], [`GuestError::Unreadable`], [`GuestError::NotAComponent`].
     pub fn read(path: &Path) -> Result<Self, GuestError> {
-        Self::new(path, read(path)?)
+        Self::new(path, Content::new(read(path)?))
     }
 
     pub(crate) fn origin(&self) -> &Path {

@@ -214,6 +214,7 @@ fn is_own(metadata: &Metadata) -> bool {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::content::Content;
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
@@ -232,7 +233,7 @@ mod tests {
             let scene = Self {
                 home: tempfile::tempdir().unwrap(),
                 engine: Engine::default(),
-                code: Code::new("empty", EMPTY).unwrap(),
+                code: Code::new("empty", Content::new(EMPTY)).unwrap(),
             };
             scene.cache().keep(&scene.code, &Component::from_binary(&scene.engine, EMPTY).unwrap());
             assert!(scene.is_known());
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn what_was_kept_is_there_for_the_same_component_and_engine_only() {
         let scene = Scene::new();
-        let other = Code::new("other", [EMPTY, &[0, 2, 1, b'x']].concat()).unwrap();
+        let other = Code::new("other", Content::new([EMPTY, &[0, 2, 1, b'x']].concat())).unwrap();
         assert!(scene.cache().load(&scene.engine, &other).is_none());
         let mut config = wasmtime::Config::new();
         config.epoch_interruption(true);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::Utf8Error;
 
 use super::ScopeError;
 use super::yaml::Position;
@@ -184,6 +185,13 @@ pub enum SourceProblem {
 }
 
 impl ManifestError {
+    /// The refusal of `bytes`, which are not UTF-8 for that reason.
+    pub(super) fn not_text(path: &Path, bytes: &[u8], reason: Utf8Error) -> Self {
+        let valid = &bytes[..reason.valid_up_to()];
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        Self::NotText { path: path.to_owned(), line }
+    }
+
     /// The form for people: code, text and hint.
     pub fn diagnostic(&self) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.code(), self.to_string());

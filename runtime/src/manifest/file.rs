@@ -50,11 +50,8 @@ pub(crate) fn read_as_is(path: &Path) -> Result<AsIs, ManifestError> {
     if bytes.len() as u64 > MANIFEST_MAX_BYTES {
         return Err(ManifestError::TooLarge { path: path.to_owned() });
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = valid.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        ManifestError::NotText { path: path.to_owned(), line }
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| ManifestError::not_text(path, error.as_bytes(), error.utf8_error()))?;
     Ok(AsIs { text, mode: metadata.permissions().mode() & 0o777 })
 }
 

@@ -206,11 +206,7 @@ fn text_of<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str, ManifestError> {
     if bytes.len() as u64 > super::MANIFEST_MAX_BYTES {
         return Err(ManifestError::TooLarge { path: path.to_owned() });
     }
-    std::str::from_utf8(bytes).map_err(|error| {
-        let valid = &bytes[..error.valid_up_to()];
-        let line = valid.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        ManifestError::NotText { path: path.to_owned(), line }
-    })
+    std::str::from_utf8(bytes).map_err(|error| ManifestError::not_text(path, bytes, error))
 }
 
 struct PackedReader<'t> {

@@ -5,18 +5,18 @@
 //! cannot disagree. Nothing is made on disk, and no component is compiled.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::credentials::{self, GatewayPlan};
 use super::environment::{EnvFile, HostEnvironment};
 use crate::artifact::{ArtifactError, ArtifactId, LOCK_FILE, Limit, Lock, Payload, ProjectArtifacts, Resolved};
 use crate::config::{Config, Credentials};
+use crate::content::Content;
 use crate::context::Context;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::guest;
+use crate::guest::{self, Capsule, Engine, GuestError, Tool};
 use crate::manifest::{
     Artifact, ArtifactGrants, Containment, Manifest, ManifestError, Packed, Reference, Role, SKILL_FILE, Source,
-    Warning,
+    Warning, file,
 };
 
 /// The strongest containment that this version can put native programs under.
@@ -82,7 +82,7 @@ pub(crate) enum LockState {
 #[derive(Debug, Clone)]
 pub(crate) enum Bytes {
     File(PathBuf),
-    Memory { origin: PathBuf, bytes: Arc<[u8]> },
+    Memory { origin: PathBuf, content: Content },
 }
 
 /// An artifact of the manifest that was found.
@@ -92,15 +92,27 @@ pub(crate) struct Provided {
     pub(crate) bytes: Bytes,
     /// Its own manifest, as its author wrote it, where it has one.
     pub(crate) manifest: Option<Vec<u8>>,
+    /// The same, read; where it can be.
+    pub(crate) packed: Option<Packed>,
     pub(crate) gateway: Option<GatewayPlan>,
 }
 
 impl Bytes {
+    /// Loads the component as a capsule.
+    pub(crate) fn capsule(&self, engine: &Engine) -> Result<Capsule, GuestError> {
+        engine.capsule(&self.code()?)
+    }
+
+    /// Loads the component as a tool.
+    pub(crate) fn tool(&self, engine: &Engine) -> Result<Tool, GuestError> {
+        engine.tool(&self.code()?)
+    }
+
     /// Reads what is not in memory yet.
-    pub(crate) fn code(&self) -> Result<guest::Code, guest::GuestError> {
+    fn code(&self) -> Result<guest::Code, GuestError> {
         match self {
             Self::File(path) => guest::Code::read(path),
-            Self::Memory { origin, bytes } => guest::Code::new(origin.clone(), Arc::clone(bytes)),
+            Self::Memory { origin, content } => guest::Code::new(origin.clone(), content.clone()),
         }
     }
 }
@@ -264,15 +276,10 @@ impl Plan {
             Ok(path) => {
                 let manifest = path.with_file_name("murmur.yaml");
                 let beside = self.manifest.directory().join(&source.path).is_dir();
-                self.artifacts.push(Provided {
-                    index,
-                    manifest: beside
-                        .then(|| crate::manifest::file::read_as_is(&manifest).ok())
-                        .flatten()
-                        .map(|file| file.text.into_bytes()),
-                    bytes: Bytes::File(path),
-                    gateway: None,
-                });
+                let manifest =
+                    beside.then(|| file::read_as_is(&manifest).ok()).flatten().map(|file| file.text.into_bytes());
+                let packed = manifest.as_deref().and_then(|text| own_manifest(artifact, text));
+                self.artifacts.push(Provided { index, manifest, packed, bytes: Bytes::File(path), gateway: None });
             }
             Err(error) => self.refusals.push(error.diagnostic()),
         }
@@ -315,10 +322,11 @@ impl Plan {
         self.warnings.extend(artifact.warnings());
         let declared = &self.manifest.artifacts[index];
         match &artifact.payload {
-            Payload::Component { bytes, .. } => self.artifacts.push(Provided {
+            Payload::Component(content) => self.artifacts.push(Provided {
                 index,
-                bytes: Bytes::Memory { origin: artifact.path(), bytes: Arc::clone(bytes) },
+                bytes: Bytes::Memory { origin: artifact.path(), content: content.clone() },
                 manifest: Some(artifact.manifest.clone()),
+                packed: Some(artifact.packed.clone()),
                 gateway: None,
             }),
             Payload::Native { .. } => {
@@ -354,8 +362,7 @@ impl Plan {
         for provided in &mut self.artifacts {
             let artifact = &self.manifest.artifacts[provided.index];
             let Some(gateway) = &artifact.gateway else { continue };
-            let packed = provided.manifest.as_deref().and_then(|text| own_manifest(artifact, text));
-            match credentials::plan(artifact, gateway, packed.as_ref(), credentials, &self.environment) {
+            match credentials::plan(artifact, gateway, provided.packed.as_ref(), credentials, &self.environment) {
                 Ok((planned, warning)) => {
                     provided.gateway = Some(planned);
                     self.warnings.extend(warning);
@@ -402,9 +409,7 @@ impl Found {
         let text = String::from_utf8(resolved.manifest.clone())
             .map_err(|_| Diagnostic::new(Code::ManifestSyntax, format!("the manifest of {id} is not UTF-8")))?;
         let component = match &resolved.payload {
-            Payload::Component { bytes, .. } => {
-                Some(Bytes::Memory { origin: resolved.path(), bytes: Arc::clone(bytes) })
-            }
+            Payload::Component(content) => Some(Bytes::Memory { origin: resolved.path(), content: content.clone() }),
             Payload::Native { .. } | Payload::Skill { .. } | Payload::Manifest => None,
         };
         Ok(Self {

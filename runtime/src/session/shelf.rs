@@ -6,7 +6,6 @@
 use super::ids::SessionId;
 use super::plan::Plan;
 use crate::guest::{ArtifactInfo, ArtifactManager, ArtifactRuntime, ArtifactSummary, RuntimeState};
-use crate::manifest::Packed;
 
 /// The artifacts of one session.
 pub(super) struct Shelf {
@@ -20,22 +19,15 @@ impl Shelf {
     pub(super) fn of(plan: &Plan, session: SessionId) -> Self {
         let artifacts = plan.artifacts.iter().map(|provided| {
             let declared = &plan.manifest.artifacts[provided.index];
-            let packed =
-                provided.manifest.as_deref().and_then(|text| Packed::parse(declared.name.as_str().as_ref(), text).ok());
-            let (description, tags, input_schema) = match packed {
-                Some((packed, _)) => {
-                    let schema = serde_json::Value::Object(packed.input_schema);
-                    (packed.description, packed.tags, Some(schema.to_string()))
-                }
-                None => (None, Vec::new(), None),
-            };
+            let packed = provided.packed.as_ref();
             ArtifactInfo {
                 name: declared.name.to_string(),
                 version: declared.reference.shown_version().to_owned(),
                 runtime: ArtifactRuntime::Wasm,
-                description: description.unwrap_or_default(),
-                tags,
-                input_schema,
+                description: packed.and_then(|packed| packed.description.clone()).unwrap_or_default(),
+                tags: packed.map(|packed| packed.tags.clone()).unwrap_or_default(),
+                // A map of JSON values always has a JSON form.
+                input_schema: packed.and_then(|packed| serde_json::to_string(&packed.input_schema).ok()),
                 output_schema: None,
             }
         });

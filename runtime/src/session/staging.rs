@@ -49,11 +49,11 @@ impl Prepared {
         let component = plan.component.as_ref().ok_or_else(|| {
             Diagnostic::new(Code::ComponentNotFound, format!("{} has no component", plan.manifest.path().display()))
         })?;
-        let capsule = component.code().and_then(|code| engine.capsule(&code)).map_err(|error| load_failure(&error))?;
+        let capsule = component.capsule(&engine).map_err(|error| load_failure(&error))?;
         let mut tools = Vec::with_capacity(plan.artifacts.len());
         for provided in &plan.artifacts {
-            let tool = provided.bytes.code().and_then(|code| engine.tool(&code));
-            tools.push((provided.index, tool.map_err(|error| load_failure(&error))?));
+            let tool = provided.bytes.tool(&engine).map_err(|error| load_failure(&error))?;
+            tools.push((provided.index, tool));
         }
         Ok(Self { plan, capsule, tools })
     }
@@ -112,9 +112,9 @@ pub(crate) fn misfits(plan: &Plan) -> Vec<Diagnostic> {
         Ok(engine) => engine,
         Err(error) => return vec![load_failure(&error)],
     };
-    let capsule = plan.component.iter().map(|component| component.code().and_then(|code| engine.capsule(&code)).err());
+    let capsule = plan.component.iter().map(|component| component.capsule(&engine).err());
     let artifacts = plan.artifacts.iter().map(|provided| match plan.manifest.artifacts[provided.index].role {
-        Role::Tool | Role::Driver => provided.bytes.code().and_then(|code| engine.tool(&code)).err(),
+        Role::Tool | Role::Driver => provided.bytes.tool(&engine).err(),
         // Nothing of this version loads them.
         Role::Hook | Role::Skill => None,
     });

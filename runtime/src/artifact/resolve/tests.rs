@@ -8,6 +8,7 @@ use super::super::archive::Packing;
 use super::super::file::Executable;
 use super::super::store::Existing;
 use super::*;
+use crate::content::ContentHash;
 
 const LIMIT: Limit = Limit::of(10_000_000);
 
@@ -50,8 +51,8 @@ fn each_kind_of_artifact_comes_with_what_is_run_of_it() {
     let (_directory, artifacts) = scene();
     let resolved = artifacts.resolve(&ids(&["tool", "skill", "native"]), None).unwrap();
     let [tool, skill, native] = &resolved[..] else { panic!("{resolved:?}") };
-    assert!(matches!(&tool.payload, Payload::Component { bytes, sha256 }
-        if **bytes == *b"\0asm" && *sha256 == ContentHash::of(b"\0asm")));
+    assert!(matches!(&tool.payload, Payload::Component(content)
+        if **content.bytes() == *b"\0asm" && content.sha256() == ContentHash::of(b"\0asm")));
     assert_eq!((tool.scope, skill.scope), (Scope::Project, Scope::Global));
     assert!(matches!(&skill.payload, Payload::Skill { text } if text == "# Notes\n"));
     assert!(matches!(&native.payload, Payload::Native { platform: Platform::LinuxX86_64, .. }));
